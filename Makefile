@@ -46,7 +46,8 @@ bench:
 	@$(MAKE) --no-print-directory all
 	@ninja -C $(BUILD) bench/generate bench/generate_trace
 	@bench/run --build $(BUILD); missed=$$?; \
-	bench/unwind --build $(BUILD) && exit $$missed
+	bench/unwind --build $(BUILD) || missed=1; \
+	bench/heap --build $(BUILD) && exit $$missed
 
 install: configure
 ifneq ($(origin PREFIX),file)

@@ -55,7 +55,7 @@ int main(int argc, char **argv)
         return 1;
     }
     step("read");
-    if (!shown_init(&shown, p, 0, false, &err))
+    if (!shown_init(&shown, p, 0, false, true, &err))
         return 1;
     step("show");
     if (!chart_of_time(&in_time, &shown, &err))
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     chart_sum_up(&in_time, &shown);
     step("time");
     if (!tree_init(&down, &shown, TREE_DOWN, 0, ORDER_SIZE, &err) ||
-        !chart_of_tree(&heavy, &down, &err))
+        !chart_of_tree(&heavy, &down, false, &err))
         return 1;
     chart_sum_up(&heavy, &shown);
     step("heavy");

@@ -70,7 +70,7 @@ PHRASES = {
 ALLOWED = re.compile(
     r"in[ _]place(?![a-z])|2377 places, all below|dataset..place..|last place|close together|in-place|takes? place|took place|place-(?:items|content|self)|placeholder"
     r"|perf buildid-\w+|--?buildid-\w+|buildid-cache|BUILDID_\w+|PERF_RECORD_MISC_MMAP_BUILD_ID"
-    r"|buildid-mmap|/buildid/|note\.go\.buildid|\bBUILDID\b")
+    r"|buildid-mmap|buildid-all|no-buildid|/buildid/|note\.go\.buildid|\bBUILDID\b")
 
 SUFFIXES = (".c", ".h", ".def", ".ts", ".js", ".mjs", ".css", ".py", ".sh", ".scd", ".md", ".build", ".html")
 GLOSSARY = re.compile(r"^\| Term \| Meaning \| Not \|$.*?\n\n", re.MULTILINE | re.DOTALL)

@@ -113,7 +113,8 @@ def build_core(out, version, generated):
 HEADERS = ("web/core/core.h", "src/codec/encoding.h")
 SHARED = {"encoding": ("Encoding", "ENCODING_"), "flaw": ("Flaw", "FLAW_"), "tree_kind": ("Chart", "TREE_"),
           "tone_by": ("Tone", "TONE_"), "function_sort": ("Sort", "SORT_"),
-          "drawn_flag": (None, "DRAWN_")}
+          "verdict": ("Verdict", "CHANGE_"),
+          "drawn_flag": (None, "DRAWN_"), "owner_kind": ("Owner", "KIND_")}
 NUMBERS = os.path.join(WEB, "src", "numbers.ts")
 
 
@@ -145,9 +146,11 @@ def numbers():
             if not name:
                 lines.append(f"export const {short} = {number};")
                 continue
-            # The chart by time has the number after those of the trees.
+            # The charts that are not of one tree have the numbers after the trees.
             short = "Time" if short == "COUNT" else short.title().replace("_", "")
             lines.append(f"    {short} = {number},")
+            if short == "Time":
+                lines.append(f"    Before = {number + 1},")
         if name:
             lines.append("}")
     return "\n".join(lines) + "\n"

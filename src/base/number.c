@@ -243,7 +243,7 @@ static size_t write_magnitude(double v, char *out)
         out[0] = '0';
         return 1;
     }
-    if (v < 9007199254740992.0 && (double)(uint64_t)v == v)
+    if (v < 18446744073709551616.0 && (double)(uint64_t)v == v)
         return number_write_u64((uint64_t)v, out);
     if (v > 1.7e308)
         v = 1.7e308;
@@ -335,7 +335,9 @@ static size_t write_fixed_magnitude(double v, int decimals, char *out)
     uint64_t scale = (uint64_t)power_of_ten(decimals);
     if (v >= 1e15 || v * (double)scale >= 1e18)
         return write_magnitude(v, out);
-    uint64_t all = scaled(v, decimals);
+    uint64_t whole = (uint64_t)v, all = scaled(v, decimals);
+    if (all > (uint64_t)1 << 53) /* v * scale was rounded: take the fraction alone */
+        all = whole * scale + scaled(v - (double)whole, decimals);
     size_t n = number_write_u64(all / scale, out);
     if (decimals == 0)
         return n;

@@ -28,7 +28,8 @@ bool number_parse_double(struct str s, double *out);
 size_t number_write_u64(uint64_t v, char *out);
 size_t number_write_hex(uint64_t v, char *out);
 
-/* Writes the shortest decimal of at most 15 significant digits: 3, 0.1, 1.5e+20. */
+/* Writes all digits of a whole number below 2^64, otherwise the shortest decimal of at
+ * most 15 significant digits: 3, 0.1, 1.5e+20. */
 size_t number_write_double(double v, char *out);
 
 /* Writes v + rest, where `rest` is small compared with v: all digits if the sum is an

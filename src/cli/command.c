@@ -17,6 +17,13 @@ const struct command *const commands[] = {
     NULL};
 #undef COMMAND
 
+int command_status(bool ok, const struct error *err)
+{
+    if (!ok)
+        message_error(err);
+    return ok ? STATUS_OK : STATUS_FAILED;
+}
+
 const struct command *command_named(const char *name)
 {
     for (size_t i = 0; commands[i]; i++)
@@ -59,7 +66,8 @@ void command_help(const struct command *c)
     printf("stoke %s - %s\n\nusage: stoke %s %s\n", c->name, c->summary, c->name,
            c->usage);
     for (const struct option_group *g = c->groups; g->options; g++) {
-        printf("\n%s:\n", g->title);
+        if (option_group_is_listed(g))
+            printf("\n%s:\n", g->title);
         for (const struct option *o = g->options; o->names; o++)
             if (o->help)
                 help_row(g, o);

@@ -34,6 +34,9 @@ struct command {
 
 extern const struct command *const commands[]; /* ends with NULL */
 
+/* Reports the error unless ok. Returns the exit status. */
+int command_status(bool ok, const struct error *err);
+
 const struct command *command_named(const char *name);
 
 /* Reports an unknown command and the closest known name. Returns the exit status. */

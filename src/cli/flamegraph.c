@@ -111,9 +111,7 @@ static int flamegraph_run(void *settings, int file_count, char **files)
         profile_destroy(p);
     }
     drawing_deinit(&d);
-    if (!ok)
-        message_error(&err);
-    return ok ? STATUS_OK : STATUS_FAILED;
+    return command_status(ok, &err);
 }
 
 static const struct flamegraph_settings flamegraph_defaults = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke fold: converts profiles to folded stacks. */
 #include "cli/command.h"
-#include "cli/message.h"
 #include "cli/options/load.h"
 #include "cli/options/names.h"
 #include "cli/options/save.h"
@@ -51,9 +50,7 @@ static int fold_run(void *settings, int file_count, char **files)
                                 s->output ? s->output : "-", &err);
     os_thread_pool_destroy(pool);
     profile_destroy(p);
-    if (!ok)
-        message_error(&err);
-    return ok ? STATUS_OK : STATUS_FAILED;
+    return command_status(ok, &err);
 }
 
 const struct command command_fold = {

@@ -54,7 +54,7 @@ static void put_names(const struct option_group *g, const struct option *o)
 {
     struct str names = str_of(o->names);
     if (option_letter(g, o))
-        printf("*-%c*, ", o->letter);
+        printf("*-%c*%s", o->letter, names.len ? ", " : "");
     for (bool first = true; names.len; first = false) {
         struct str name = str_cut(&names, ',');
         printf("%s*--%.*s*", first ? "" : ", ", STR_ARG(name));
@@ -78,10 +78,39 @@ static void put_option(const struct option_group *g, const struct option *o)
     printf("\n\n");
 }
 
+/* The options of another tool: those that are accepted without effect, in one paragraph,
+ * and those that are refused, with what to use instead. */
+static void put_unlisted(const struct option_group *g)
+{
+    bool any = false;
+    printf("## %s\n\n", g->title);
+    for (const struct option *o = g->options; o->names; o++) {
+        if (o->kind != OPTION_IGNORED)
+            continue;
+        printf(any ? ", " : "Accepted without effect: ");
+        put_names(g, o);
+        any = true;
+    }
+    printf(any ? ".\n\n" : "");
+    for (const struct option *o = g->options; o->names; o++) {
+        if (o->kind != OPTION_REPLACED)
+            continue;
+        put_names(g, o);
+        printf("\n\t");
+        put_scdoc(o->instead ? "refused; instead: " : "refused");
+        put_scdoc(o->instead ? o->instead : "");
+        printf("\n\n");
+    }
+}
+
 /* Prints the OPTIONS of a manual page as scdoc. */
 static void print_manual(const struct command *c)
 {
     for (const struct option_group *g = c->groups; g->options; g++) {
+        if (!option_group_is_listed(g)) {
+            put_unlisted(g);
+            continue;
+        }
         if (g != c->groups)
             printf("## %s\n\n", g->title);
         for (const struct option *o = g->options; o->names; o++)

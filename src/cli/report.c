@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/load.h"
+#include "cli/options/perf.h"
 #include "cli/options/save.h"
 #include "cli/options/transforms.h"
 #include "cli/rows.h"
@@ -23,6 +24,10 @@ static const struct option report_options[] = {
      OFF(output)},
     {"input", 'i', "FILE", "input file, same as the argument FILE (repeatable)",
      OPTION_LIST, OFF(inputs)},
+    {"pid", 0, "LIST", NULL, OPTION_PARSED, OFF(transforms.options.filter.pids),
+     .parse = transforms_parse_numbers},
+    {"tid", 0, "LIST", NULL, OPTION_PARSED, OFF(transforms.options.filter.tids),
+     .parse = transforms_parse_numbers},
     {0}};
 
 static const struct report_settings report_defaults = {.tables = TABLES_DEFAULTS,
@@ -35,6 +40,7 @@ static const struct option_group report_groups[] = {
     {"filters and transforms", transforms_options, OFF(transforms),
      .taken = "s"}, /* -s is --sort */
     {"input", load_options, OFF(load)},
+    {"options of perf report", perf_report_options, 0},
     {0}};
 
 static struct profile *read_inputs(struct report_settings *s, int file_count,
@@ -86,9 +92,7 @@ static int report_run(void *settings, int file_count, char **files)
                           s->output ? s->output : "-", &err);
     }
     profile_destroy(p);
-    if (!ok)
-        message_error(&err);
-    return ok ? STATUS_OK : STATUS_FAILED;
+    return command_status(ok, &err);
 }
 
 const struct command command_report = {

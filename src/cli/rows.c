@@ -151,7 +151,6 @@ const struct option rows_options[] = {
      OFF(samples)},
     {"show-total-period", 0, NULL, "add a column with the weight", OPTION_FLAG,
      OFF(period)},
-    {"force", 'f', NULL, NULL, OPTION_IGNORED, OFF(force)},
     {0}};
 
 bool rows_requested(const struct rows_settings *s)

@@ -31,7 +31,7 @@ struct rows_settings {
     struct rows_graph graph;
     struct rows_words comms, dsos, symbols;
     int children; /* -1: not given: true if the stacks have callers */
-    bool stdio, samples, period, force;
+    bool stdio, samples, period;
 };
 
 #define ROWS_DEFAULTS                             \

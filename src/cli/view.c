@@ -153,9 +153,7 @@ static int viewer_run(void *settings, int file_count, char **files)
               (output_finish(&page) || error_memory(&err)) &&
               serve(s, output_contents(&page), &err);
     output_deinit(&page);
-    if (!ok)
-        message_error(&err);
-    return ok ? STATUS_OK : STATUS_FAILED;
+    return command_status(ok, &err);
 }
 
 const struct command command_view = {

@@ -2,9 +2,9 @@
 #include "daemon/daemon.h"
 #include "daemon/api.h"
 #include "daemon/history.h"
+#include "daemon/names.h"
 #include "daemon/samples.h"
 #include "engine/sampling.h"
-#include "engine/symbols.h"
 #include "lepd/server.h"
 #include "os/machine.h"
 #include "record/live.h"
@@ -22,6 +22,7 @@ struct daemon {
     struct record_threads threads; /* without rights: those of this user */
     struct record_live live;
     struct daemon_samples samples;
+    struct daemon_names names;
     struct daemon_history history;
     struct lepd_server *lepd; /* or NULL */
     struct daemon_api api;
@@ -41,11 +42,13 @@ static uint64_t clock_offset(void)
     return os_clock_real() - os_clock_monotonic();
 }
 
-/* Windows end at multiples of their length in the time of day. */
+/* Windows end at multiples of their length in the time of day. The offset of the clocks varies a
+ * little, so `from` may be shortly before such a time: that is the end of the window before. */
 static uint64_t next_end(const struct daemon *d, uint64_t from)
 {
     uint64_t length = d->settings->window * NS;
-    return from + length - (from + d->offset) % length;
+    uint64_t left = length - (from + d->offset) % length;
+    return from + left + (left < NS / 4 ? length : 0);
 }
 
 /* Stores the window that ends at `end`; the next one begins there. */
@@ -64,9 +67,13 @@ static void end_window(struct daemon *d, uint64_t end)
     if (!daemon_samples_cut(&d->samples, next_end(d, end), offset, &p, &err))
         engine_note(d->report, "samples are lost: %s", err.message);
     w.profile = p;
+    daemon_names_stored(&d->names);
+    w.names = daemon_names_late(&d->names, &w.name_count);
     d->failed = !daemon_history_add(&d->history, &w, &err);
     if (d->failed)
         d->err = err;
+    else if (p) /* the names are stored with the window */
+        daemon_names_forget_late(&d->names);
 }
 
 /* The clock was set, or the machine was suspended: earlier samples have the old offset. */
@@ -93,6 +100,7 @@ static bool turn(void *context, unsigned reasons, int *next)
     struct daemon *d = context;
     uint64_t complete = record_live_complete_until(&d->live);
     *next = DRAIN_MS;
+    daemon_samples_name(&d->samples, daemon_names_turn(&d->names, os_clock_monotonic()));
     publish(d, complete);
     if (reasons & OS_WAIT_STOP)
         d->stops = true;
@@ -119,19 +127,14 @@ static void on_end(void *context)
 /* Reads one stream, until it is stopped or the reader has grown too large. */
 static bool read_stream(struct daemon *d, struct error *err)
 {
-    struct symbols symbols;
-    struct symbol_settings settings = {.no_inline = true, .no_debuginfod = true};
+    struct import_options options = {.resolver = &d->names.seam, .stable_offsets = true};
     struct builder b;
     struct source in = record_live_source(&d->live);
     const struct perf_consumer consumer = daemon_samples_consumer(&d->samples);
     if (!builder_init(&b, BUILD_COUNT))
         return error_memory(err);
-    bool ok = symbols_init(&symbols, &settings, false, 1, err);
-    if (ok) {
-        struct import_options options = {.resolver = &symbols.seam};
-        ok = perf_data_replay(&in, &options, &b, &consumer, err);
-    }
-    symbols_deinit(&symbols);
+    daemon_names_trim(&d->names);
+    bool ok = perf_data_replay(&in, &options, &b, &consumer, err);
     source_deinit(&in);
     builder_deinit(&b);
     return ok;
@@ -269,12 +272,14 @@ bool daemon_run(const struct daemon_settings *settings,
     d->samples.ended = on_end;
     d->samples.context = d;
     daemon_samples_init(&d->samples);
+    daemon_names_init(&d->names);
     bool ok = run(d, err);
     lepd_server_stop(d->lepd);
     http_server_stop(d->http);
     record_live_close(&d->live);
     record_threads_free(&d->threads);
     daemon_samples_deinit(&d->samples);
+    daemon_names_deinit(&d->names);
     daemon_history_deinit(&d->history);
     free(d);
     return ok;

@@ -43,6 +43,8 @@ bool daemon_history_add(struct daemon_history *h, const struct store_window *w,
                         struct error *err)
 {
     bool ok = true;
+    for (size_t i = 0; i < h->pending_count; i++) /* the caller gives them again */
+        h->pending[i].name_count = 0;
     append(h, w);
     while (ok && h->pending_count) {
         ok = h->store->kind->add(h->store, &h->pending[0], err);

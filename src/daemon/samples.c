@@ -126,6 +126,15 @@ struct profile *daemon_samples_recent(struct daemon_samples *s, uint64_t from,
     return p;
 }
 
+void daemon_samples_name(struct daemon_samples *s, bool learned)
+{
+    if (!s->reader)
+        return;
+    s->failed |= !perf_profile_name(s->reader);
+    if (learned)
+        perf_profile_name_again(s->reader);
+}
+
 bool daemon_samples_full(const struct daemon_samples *s)
 {
     if (!s->reader)

@@ -31,6 +31,10 @@ void daemon_samples_deinit(struct daemon_samples *s);
 /* The consumer that fills `s`. */
 struct perf_consumer daemon_samples_consumer(struct daemon_samples *s);
 
+/* Asks the resolver for the names of new locations, and, if it has learned more, for those of the
+ * others without a name. */
+void daemon_samples_name(struct daemon_samples *s, bool learned);
+
 /* Makes a profile of the current window and begins the next, which ends at `until`.
  * `offset` is added to the times. *p is NULL if there is no sample. Returns false and
  * sets err if memory is short: the samples are then lost. */

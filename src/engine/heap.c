@@ -219,6 +219,7 @@ struct profile *engine_heap(const struct engine_heap_settings *settings,
     if (!s.collect.library)
         s.collect.library = library;
     if (symbols_init(&symbols, &s.symbols, s.lines, 0, err)) {
+        symbols.settings.few_addresses = true;
         if (heap_events_init(&e, &symbols.seam, s.collect.sample_bytes))
             p = record(&s, &symbols, &e, result, err);
         else

@@ -50,9 +50,11 @@ static void on_progress(void *context, uint64_t bytes)
     engine_progress(l->report, l->name, l->done, l->input.size);
 }
 
+#define CANDIDATES "--format NAME; possible formats: %s"
+
 static bool no_format(const struct loading *l, struct str head, struct error *err)
 {
-    char names[400];
+    char names[sizeof err->hint - sizeof CANDIDATES + 3]; /* replaces %s and its end */
     if (head.len == 0) {
         error_set(err, "the input is empty");
         return error_hint(err, "check the command that wrote it");
@@ -63,7 +65,7 @@ static bool no_format(const struct loading *l, struct str head, struct error *er
         error_set(err, "unknown format: %zu of the first %zu lines are folded stacks",
                   lines.good, lines.good + lines.bad);
     detect_candidates(head, str_of(l->name), names, sizeof names);
-    return error_hint(err, "--format NAME; possible formats: %s", names);
+    return error_hint(err, CANDIDATES, names);
 }
 
 static bool is_trace(const char *name, const struct trace_format *format,

@@ -62,13 +62,18 @@ static enum import_shape shape_of(struct str head)
 
 void detect_candidates(struct str head, struct str name, char *out, size_t size)
 {
+    static const char more[] = ", ... ('stoke help formats' lists them all)";
     enum import_shape shape = shape_of(head);
     size_t used = 0;
     out[0] = 0;
     for (size_t i = 0; importers[i]; i++) {
         const struct importer *im = importers[i];
-        if (im->shape == shape || importer_has_suffix(im, name))
-            used +=
-                format_text(out + used, size - used, "%s%s", used ? ", " : "", im->name);
+        if (im->shape != shape && !importer_has_suffix(im, name))
+            continue;
+        if (used + strlen(im->name) + 2 + sizeof more > size) {
+            format_text(out + used, size - used, "%s", more);
+            return;
+        }
+        used += format_text(out + used, size - used, "%s%s", used ? ", " : "", im->name);
     }
 }

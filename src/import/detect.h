@@ -29,7 +29,8 @@ bool detect(struct detection *d, struct str bytes, bool last, struct str name);
 bool detect_some_folded(struct str head);
 
 /* Writes the names of the formats that the input may have to `out`, by its kind (JSON,
- * XML, text, binary) and by the file's suffix: "cpuprofile, speedscope". */
+ * XML, text, binary) and by the file's suffix: "cpuprofile, speedscope". Of more than fit
+ * into `size` bytes (at least 64) the first, and where all are listed. */
 void detect_candidates(struct str head, struct str name, char *out, size_t size);
 
 #endif

@@ -32,6 +32,9 @@ enum ghc_column { GHC_TIME, GHC_TICKS, GHC_BYTES };
 
 /* What a user can request of an importer. All zero is the default of `stoke fold`. */
 struct import_options {
+    /* frames without symbol have offsets that do not depend on the boot, also in the kernel;
+     * those of callers are offsets of the call */
+    bool stable_offsets;
     bool addresses; /* keep addresses of frames without symbol; with `every_address`, of
                        all frames */
     bool every_address;

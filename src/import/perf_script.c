@@ -225,6 +225,8 @@ static void skip_callers(struct perf_reader *r)
 static void finish_sample(struct perf_reader *r, stack_id callers, size_t leaf_frames)
 {
     struct frame_path *path = &r->b->path;
+    if (path->is_cut)
+        builder_cut(r->b);
     path->count = leaf_frames;
     perf_inlined_settle(&r->inlined, r->b, 0, leaf_frames, callers);
     builder_path_reverse(r->b, 0);

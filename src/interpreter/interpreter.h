@@ -20,6 +20,7 @@
 #include "base/architecture.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/interpreter_walk.h"
 
 /* Maximum number of frames of one stack. */
 #define INTERPRETER_FRAMES_MAX 65536
@@ -120,6 +121,15 @@ struct interpreter {
 
     /* The role of a function of the runtime's module. */
     enum interpreter_native (*native)(struct str function);
+
+    /* The layout for a walk by the kernel; false if its frames are too large for that. */
+    bool (*layout)(const struct interpreter_runtime *r, struct interpreter_walk *walk);
+
+    /* Names a frame that the kernel found: its function, file and line. False if the code
+     * object is not there any more, or if memory is short. Names are in the runtime's arena. */
+    bool (*describe)(struct interpreter_runtime *r,
+                     const struct interpreter_walk_frame *walked,
+                     struct interpreter_frame *frame);
 };
 
 extern const struct interpreter *const interpreters[]; /* ends with NULL */

@@ -53,6 +53,9 @@ enum merge_result interpreter_merge(const enum interpreter_native *roles,
     bool stack_is_whole = stack->end == INTERPRETER_WHOLE;
     for (size_t i = 0; i < native_count; i++)
         loops += roles[i] == NATIVE_LOOP;
+    /* at the begin and the end of a call, the innermost loop has no frame */
+    size_t without = stack_is_whole && segments && loops == segments + 1;
+    loops -= without;
     /* a truncated list has fewer entries: the leaf's side still matches */
     if ((is_whole && segments > loops) || (stack_is_whole && loops > segments)) {
         put_all(&m, native_count);
@@ -61,7 +64,9 @@ enum merge_result interpreter_merge(const enum interpreter_native *roles,
     }
     for (size_t i = 0; i < native_count; i++) {
         bool is_loop = roles[i] == NATIVE_LOOP;
-        if (is_loop && m.next < stack->count)
+        if (is_loop && without)
+            without = 0;
+        else if (is_loop && m.next < stack->count)
             put_segment(&m);
         else if (is_loop || roles[i] == NATIVE_WORK)
             put_native(&m, i); /* of a loop, the interpreted frames are missing */

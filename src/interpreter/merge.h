@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Merges the native frames of a thread with its interpreted ones. From the leaf on, each
  * native frame of the interpreter's loop is replaced by the frames that it executes, up to the
- * next entry; other internal frames of the interpreter are left out. */
+ * next entry; other internal frames of the interpreter are left out. If there is one loop more
+ * than entries, the innermost one is about to begin or to end a call: it is left out. */
 #ifndef STOKE_INTERPRETER_MERGE_H
 #define STOKE_INTERPRETER_MERGE_H
 

@@ -199,4 +199,6 @@ const struct interpreter interpreter_python = {
     .thread = python_thread,
     .stack = python_stack,
     .native = python_native,
+    .layout = python_walk_layout,
+    .describe = python_walk_describe,
 };

@@ -29,5 +29,14 @@ struct python {
 bool python_stack(struct interpreter_runtime *r, const struct interpreter_thread *thread,
                   struct interpreter_stack *stack, struct arena *scratch);
 enum interpreter_native python_native(struct str function);
+bool python_walk_layout(const struct interpreter_runtime *r,
+                        struct interpreter_walk *walk);
+bool python_walk_describe(struct interpreter_runtime *r,
+                          const struct interpreter_walk_frame *walked,
+                          struct interpreter_frame *frame);
+
+/* Reads a code object, also from the cache; false if there is none at the address. */
+bool python_read_code(struct interpreter_runtime *r, uint64_t address,
+                      struct python_code *code);
 
 #endif

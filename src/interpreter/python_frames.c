@@ -110,6 +110,17 @@ static const struct python_code *read_code(struct walk *w, uint64_t address)
     return cached;
 }
 
+bool python_read_code(struct interpreter_runtime *r, uint64_t address,
+                      struct python_code *code)
+{
+    struct walk w = {
+        .python = r->data, .memory = memory_of(r->access), .arena = r->arena};
+    const struct python_code *read = read_code(&w, address);
+    if (read)
+        *code = *read;
+    return read != NULL;
+}
+
 /* --- Lines -------------------------------------------------------------------------- */
 
 /* The address of the instructions that a frame executes. */

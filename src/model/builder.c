@@ -602,6 +602,8 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
     const struct facts *from = &other->facts;
     if (!to->format)
         to->format = builder_string(b, profile_string(other, from->format));
+    if (!to->interpreters)
+        to->interpreters = builder_string(b, profile_string(other, from->interpreters));
     if (!to->host)
         to->host = builder_string(b, profile_string(other, from->host));
     if (!to->command)

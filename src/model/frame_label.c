@@ -126,6 +126,8 @@ static size_t make_foldable(char *bytes, size_t length)
     struct str text = {bytes, length};
     if (str_starts(text, STR("# ")))
         bytes[1] = '_';
+    if (str_equal(text, STR("#"))) /* "# 12" would be a comment */
+        bytes[0] = '?';
     if (str_starts(text, STR("\xff")) || str_starts(text, STR("\xfe")) ||
         str_starts(text, STR("\xef\xbb\xbf")))
         bytes[0] = '?';

@@ -156,6 +156,7 @@ struct facts {
     string_id format;               /* the importer's name */
     string_id host;                 /* or 0 */
     string_id command;              /* what was profiled, or 0 */
+    string_id interpreters;         /* of the processes, a line for each; or 0 */
     uint64_t samples;               /* samples in the input */
     uint64_t lost;                  /* samples that the profiler reports as lost */
     struct loss losses[LOSSES_MAX]; /* those with a known time */

@@ -14,6 +14,7 @@
 
 #include "base/architecture.h"
 #include "base/thread_pool.h"
+#include "base/unwind_rule.h"
 #include "model/profile.h"
 #include "model/space.h"
 
@@ -105,6 +106,11 @@ struct resolver {
     /* Unwinds the jobs. Tasks may call it, each with its worker, concurrently with each
      * other and with `object` and `prefetch`. */
     void (*unwind)(void *context, unsigned worker, struct unwind_job *jobs, size_t count);
+
+    /* The rule for the code at an offset in the object. False if there is none that says
+     * everything. Called by one thread, not at the same time as `unwind`. May be NULL. */
+    bool (*rule)(void *context, object_id object, uint64_t offset,
+                 struct unwind_rule *rule);
 
     /* Fills in `frames` and `count` of the jobs. */
     void (*name)(void *context, struct name_job *jobs, size_t count);

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -116,14 +117,22 @@ bool os_child_start(struct os_child *c, const char *name, struct error *err)
                          : false;
 }
 
+static uint64_t ns_of(struct timeval t)
+{
+    return ((uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec) * 1000;
+}
+
 bool os_child_ended(struct os_child *c)
 {
     int status;
+    struct rusage used;
     if (c->pid == 0 || c->ended)
         return c->ended;
-    if (waitpid((pid_t)c->pid, &status, WNOHANG) != c->pid)
+    if (wait4((pid_t)c->pid, &status, WNOHANG, &used) != c->pid)
         return false;
     c->ended = true;
+    c->user_time = ns_of(used.ru_utime);
+    c->kernel_time = ns_of(used.ru_stime);
     c->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return true;
 }
@@ -163,6 +172,15 @@ bool os_child_terminate(struct os_child *c)
     kill((pid_t)c->pid, SIGTERM);
     kill((pid_t)c->pid, SIGCONT);
     return true;
+}
+
+void os_child_wait(struct os_child *c)
+{
+    int status;
+    while (c->pid && !c->ended && waitpid((pid_t)c->pid, &status, 0) < 0 &&
+           errno == EINTR)
+        ;
+    c->ended = true;
 }
 
 void os_child_kill(const struct os_child *c)

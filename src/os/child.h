@@ -21,6 +21,9 @@ struct os_child {
     int go, failed; /* pipes: to start it; for its errno if exec fails */
     bool ended;
     int status; /* exit status as shells report it: 128 + signal if it was killed */
+
+    /* Once it has ended: CPU time, ns, of it and of its descendants that were waited for. */
+    uint64_t user_time, kernel_time;
 };
 
 /* Creates the process, which waits. argv[0] is searched in PATH; argv ends with NULL. */
@@ -41,6 +44,9 @@ bool os_child_ended(struct os_child *c);
 /* Sends SIGTERM, and SIGCONT in case the process is stopped. Returns false if no
  * process runs. A process that was not started exits at once. */
 bool os_child_terminate(struct os_child *c);
+
+/* Waits until the process has ended. */
+void os_child_wait(struct os_child *c);
 
 /* Sends SIGKILL. */
 void os_child_kill(const struct os_child *c);

@@ -6,6 +6,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
@@ -42,6 +46,20 @@ static int64_t read_offset(void)
 }
 
 #define OFFSET_UNKNOWN INT64_MIN
+
+uint64_t os_clock_local(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+bool os_clock_is_ticks(void)
+{
+    char room[64];
+    struct str source =
+        os_read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                     room, sizeof room);
+    return str_equal(str_trim(source), STR("tsc"));
+}
 
 uint64_t os_clock_monotonic(void)
 {
@@ -207,6 +225,56 @@ uint32_t os_pid_max(void)
 void os_run_first(void)
 {
     setpriority(PRIO_PROCESS, 0, NICE_FIRST);
+}
+
+static uint64_t ns_of(const struct timeval *t)
+{
+    return (uint64_t)t->tv_sec * NS + (uint64_t)t->tv_usec * 1000;
+}
+
+uint64_t os_children_time(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_CHILDREN, &u) == 0 ? ns_of(&u.ru_utime) + ns_of(&u.ru_stime)
+                                               : 0;
+}
+
+void os_run_idle(void)
+{
+    struct sched_param none = {.sched_priority = 0};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close_range(STDERR_FILENO + 1, UINT_MAX, 0);
+    setpriority(PRIO_PROCESS, 0, 0);
+    sched_setscheduler(0, SCHED_IDLE, &none);
+}
+
+/* Passes the whole lines of the text, and moves the rest to its start. */
+static size_t pass_lines(char *room, size_t used, bool full,
+                         void (*take)(void *context, struct str lines), void *context)
+{
+    const char *last = memrchr(room, '\n', used);
+    size_t whole = last ? (size_t)(last - room) + 1 : 0;
+    if (whole)
+        take(context, (struct str){room, whole});
+    if (!whole && full)
+        return 0;
+    memmove(room, room + whole, used - whole);
+    return used - whole;
+}
+
+bool os_read_lines(const char *path, char *room, size_t size,
+                   void (*take)(void *context, struct str lines), void *context)
+{
+    size_t used = 0;
+    ssize_t got;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    while ((got = read(fd, room + used, size - used)) > 0)
+        used = pass_lines(room, used + (size_t)got, used + (size_t)got == size, take,
+                          context);
+    close(fd);
+    return true;
 }
 
 /* The kernel's default maximum (fs.nr_open), for processes that may raise their hard

@@ -12,10 +12,17 @@
 uint64_t os_clock_monotonic(void);
 uint64_t os_clock_real(void);
 
+/* The monotonic clock as programs in this time namespace read it. */
+uint64_t os_clock_local(void);
+
 /* What this process has used so far: CPU time in ns, and peak resident memory in
  * bytes. */
 uint64_t os_own_cpu_time(void);
 uint64_t os_own_peak_bytes(void);
+
+/* Whether the time stamp counters of all CPUs count alike, as one clock: then the kernel
+ * uses them for its own. */
+bool os_clock_is_ticks(void);
 
 /* Resolution of the monotonic clock, in ns. */
 uint64_t os_clock_resolution(void);
@@ -33,6 +40,11 @@ void os_machine_read(struct os_machine *m);
 /* Reads a small system file, such as those of /proc and /sys, up to `size` bytes. Empty
  * if it cannot be read. */
 struct str os_read_text(const char *path, char *room, size_t size);
+
+/* Reads a text file of the system of any length, and passes its lines in parts of whole lines,
+ * each at most `size` bytes, in `room`. Longer lines are omitted. False if it cannot be opened. */
+bool os_read_lines(const char *path, char *room, size_t size,
+                   void (*take)(void *context, struct str lines), void *context);
 
 /* The name of the sysctl that hides kernel addresses from unprivileged users:
  * kernel.kptr_restrict, or kernel.perf_event_paranoid if the former is 0. */
@@ -64,6 +76,13 @@ uint32_t os_pid_max(void);
 
 /* Raises the scheduling priority of this process if it may. */
 void os_run_first(void);
+
+/* CPU time of the child processes that have ended and were waited for, in ns. */
+uint64_t os_children_time(void);
+
+/* For a process of its own that works in the background: it runs when no other process does, has
+ * no open file, and ends with its parent. */
+void os_run_idle(void);
 
 /* Raises the limit of open files as far as permitted (higher for root) and returns it. */
 uint64_t os_raise_file_limit(void);

@@ -38,7 +38,7 @@ bool os_perf_disable(int fd);
  * CPU. */
 bool os_perf_redirect(int fd, int into);
 
-/* Runs a loaded eBPF program at each sample instead of writing a record. */
+/* Runs a loaded eBPF program at each sample. The record is written if it returns 1. */
 bool os_perf_attach(int fd, int program);
 
 /* Sets the filter of a tracepoint (Documentation/trace/events.rst). */

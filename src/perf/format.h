@@ -226,6 +226,8 @@ enum perf_feature {
     /* stoke's own, which perf ignores: perf maps of JITs. A sequence of u64 process, u64
      * size, and size bytes of its perf map. */
     PERF_FEATURE_JIT_MAPS = 240,
+    /* The interpreters of the processes: text, a line for each (record/interpreters.h). */
+    PERF_FEATURE_INTERPRETERS = 241,
     PERF_FEATURES = 256,
 };
 

@@ -316,6 +316,9 @@ static void take_feature(struct perf_data *d, uint64_t number, struct str conten
         f->time_first = bytes_u64(&b);
         f->time_last = bytes_u64(&b);
         break;
+    case PERF_FEATURE_INTERPRETERS:
+        f->interpreters = arena_str(&d->arena, content);
+        break;
     case PERF_FEATURE_JIT_MAPS:
         take_jit_maps(d, b);
         break;

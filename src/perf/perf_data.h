@@ -48,7 +48,8 @@ struct perf_event {
  * the facts of a file are known after its last record. */
 struct perf_facts {
     struct str host, release, version, arch, cpu;
-    struct str command; /* arguments joined by spaces */
+    struct str command;      /* arguments joined by spaces */
+    struct str interpreters; /* a line for each process (format.h); or empty */
     uint32_t cpus_available, cpus_online;
     uint64_t time_first, time_last;
     enum architecture machine;

@@ -146,7 +146,7 @@ static bool prepare(void *state, struct event_source_setup *setup, struct error 
 {
     struct bpf_sampler *s = state;
     for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++)
-        if (setup->request->on[i] && i != EVENT_SOURCE_bpf)
+        if (setup->request->on[i] && i != EVENT_SOURCE_bpf && !event_sources[i]->beside)
             return error_set(err, "counting stacks cannot be combined with --%s",
                              event_sources[i]->name);
     uint64_t interval =

@@ -2,6 +2,7 @@
 #include "record/chain.h"
 #include "base/number.h"
 #include "os/machine.h"
+#include "record/interpreters.h"
 #include <stdlib.h>
 
 /* --- Counting ---------------------------------------------------------------------- */
@@ -213,6 +214,19 @@ static void counters_changed(struct record_chain *c)
     free(room);
 }
 
+/* The recorder wakes up when a source has something to read at once. */
+static bool watch_sources(struct record_chain *c, struct error *err)
+{
+    for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++) {
+        int fd = c->sources[i] && event_sources[i]->descriptor
+                     ? event_sources[i]->descriptor(c->sources[i])
+                     : -1;
+        if (fd >= 0 && !os_wait_watch(c->wait, fd, err))
+            return false;
+    }
+    return true;
+}
+
 /* --- The stages -------------------------------------------------------------------- */
 
 bool record_chain_open(struct record_chain *c,
@@ -225,7 +239,7 @@ bool record_chain_open(struct record_chain *c,
     if (!open_sampler(c, targets, err))
         return false;
     report_counters(c);
-    return describe_events(c, err);
+    return watch_sources(c, err) && describe_events(c, err);
 }
 
 static bool put_source_stages(struct record_chain *c, struct record_sink *next,
@@ -243,12 +257,17 @@ static bool put_first(struct record_chain *c, struct error *err)
 {
     bool by_kernel = c->sampler.attrs[0].flags & PERF_FLAG_BUILD_ID;
     c->first = record_tasks_sink(&c->tasks);
-    if (by_kernel)
-        return true;
-    if (!record_build_ids_init(&c->build_ids, &c->sampler.layout,
-                               !c->sampler_settings.no_build_ids, c->first, err))
-        return false;
-    c->first = record_build_ids_sink(&c->build_ids);
+    if (!by_kernel) {
+        if (!record_build_ids_init(&c->build_ids, &c->sampler.layout,
+                                   !c->sampler_settings.no_build_ids, c->first, err))
+            return false;
+        c->first = record_build_ids_sink(&c->build_ids);
+    }
+    if (c->sampler.of_cpus) {
+        if (!record_descent_init(&c->descent, &c->sampler, c->first, err))
+            return false;
+        c->first = record_descent_sink(&c->descent);
+    }
     return true;
 }
 
@@ -258,6 +277,7 @@ bool record_chain_start(struct record_chain *c, struct record_sink output,
     struct record_sink next = {c, count_record, count_round};
     const struct record_layout *layout = &c->sampler.layout;
     c->output = output;
+    record_descent_deinit(&c->descent);
     record_build_ids_deinit(&c->build_ids);
     record_tasks_deinit(&c->tasks);
     record_unwinder_deinit(&c->unwinder);
@@ -284,6 +304,7 @@ void record_chain_close(struct record_chain *c)
 {
     perf_sampler_close(&c->sampler);
     close_sources(c);
+    record_descent_deinit(&c->descent);
     record_build_ids_deinit(&c->build_ids);
     record_tasks_deinit(&c->tasks);
     record_unwinder_deinit(&c->unwinder);
@@ -296,6 +317,9 @@ void record_chain_close(struct record_chain *c)
 struct record_turn record_chain_turn(struct record_chain *c, int milliseconds)
 {
     struct record_turn t = {.reasons = os_wait_for(c->wait, milliseconds)};
+    for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++)
+        if (c->sources[i] && event_sources[i]->wake)
+            event_sources[i]->wake(c->sources[i]);
     t.drained = os_clock_monotonic();
     perf_sampler_drain(&c->sampler, &c->first);
     t.now = os_clock_monotonic();
@@ -376,4 +400,15 @@ void record_chain_report(const struct record_chain *c, enum event_source_id id,
                                       .unavailable = c->unavailable[id]};
     if (c->sources[id] && event_sources[id]->report)
         event_sources[id]->report(c->sources[id], r);
+}
+
+void record_chain_put_interpreters(const struct record_chain *c, struct output *out)
+{
+    size_t id = EVENT_SOURCE_interpreters;
+    const struct error *why = &c->unavailable[id];
+    if (c->sources[id])
+        record_interpreters_put(c->sources[id], out);
+    else if (why->message[0])
+        output_format(out, "not read: %s%s%s\n", why->message, why->hint[0] ? "; " : "",
+                      why->hint);
 }

@@ -2,8 +2,8 @@
 /* The chain of a recording: event sources, stages and counters in front of one output.
  * It is the same for a file (session.h) and for live use (live.h).
  *
- *   perf_sampler, sources that collect --> [build_ids] --> tasks --> [unwinder] --> [stages of sources]
- *       --> counts --> output
+ *   perf_sampler, sources that collect --> [descent] --> [build_ids] --> tasks --> [unwinder]
+ *       --> [stages of sources] --> counts --> output
  *
  * Call open (counters exist, disabled), start (stages exist, the output gets the first
  * records), then record_chain_turn repeatedly. A turn waits until records are
@@ -14,6 +14,7 @@
 
 #include "os/wait.h"
 #include "record/build_ids.h"
+#include "record/descent.h"
 #include "record/event_source.h"
 #include "record/tasks.h"
 #include "record/unwinder.h"
@@ -45,6 +46,7 @@ struct record_chain {
     void *sources[EVENT_SOURCE_COUNT]; /* states; NULL: not active */
     struct error unavailable[EVENT_SOURCE_COUNT];
     uint64_t interval; /* as the sources need it */
+    struct record_descent descent;
     struct record_build_ids build_ids;
     struct record_tasks tasks;
     struct record_unwinder unwinder;
@@ -107,6 +109,9 @@ void record_chain_finish(struct record_chain *c, uint64_t now);
 
 /* Records lost so far, also those that no record reports yet. */
 uint64_t record_chain_lost(const struct record_chain *c);
+
+/* Writes a line about each process with an interpreter, or why none was searched. */
+void record_chain_put_interpreters(const struct record_chain *c, struct output *out);
 
 /* What a source reports; all zeros if it was not requested. */
 void record_chain_report(const struct record_chain *c, enum event_source_id id,

@@ -55,7 +55,9 @@ struct event_source_report {
 };
 
 struct event_source {
-    const char *name;  /* of its option */
+    const char *name; /* of its option */
+    bool beside;      /* adds to the samples of any other source, and has an option of its
+                          own (stoke record --interpreters) */
     const char *event; /* its main event, as recordings name it; NULL: it has none */
     const char *items; /* what one of its samples is, in the plural: "waits" */
     bool timed;        /* the periods of its samples are ns */
@@ -83,6 +85,13 @@ struct event_source {
     /* Puts a stage before *next, which becomes the stage's sink. */
     bool (*stage)(void *state, const struct record_layout *layout,
                   struct record_sink *next, struct error *err);
+
+    /* A descriptor that is readable when `wake` should be called soon; -1: none. The counters
+     * are open. */
+    int (*descriptor)(const void *state);
+
+    /* Each time that the recorder wakes up, before the counters are drained. */
+    void (*wake)(void *state);
 
     /* Gives what the source has collected since the last call, and ends a round. The
      * sampler was drained before. False: the recording ends with this error. */

@@ -2,20 +2,28 @@
 #include "record/heap_collect.h"
 #include "base/format.h"
 #include "os/child.h"
+#include "os/machine.h"
 #include "os/proc.h"
 #include "os/shared_memory.h"
 #include "os/wait.h"
 #include <stdlib.h>
 
-/* How long to wait when there are no records: a short time, and a longer one after some
- * passes without any. */
+/* How long to wait when there are few records: a short time, and a longer one after some
+ * passes with as few. */
 #define BUSY_MS 1
 #define IDLE_MS 10
 #define IDLE_PASSES 20
+#define FEW_RECORDS 64
 
-/* A record whose number is missing is awaited for so many passes without progress: its
- * thread is writing it, or was killed. */
+/* A record that a thread is writing is awaited for so many passes without progress: the
+ * thread may have been killed. */
 #define GAP_PASSES 200
+
+/* Records that are read at once. */
+#define BATCH 16
+
+/* What a thread has written is visible after this time, in ticks or nanoseconds. */
+#define VISIBLE_AFTER 3000000
 
 /* After so many passes without records, lanes of ended threads are freed; if more lanes
  * than that are used, in each pass. */
@@ -26,8 +34,10 @@ struct lane {
     char *ring; /* mapped twice; NULL: not mapped yet */
     struct heap_origin origin;
     uint64_t claimed, head, tail; /* as of this pass; tail: what was applied */
-    uint64_t next;                /* sequence number of the record at the tail */
+    uint64_t next;                /* time of the record at the tail */
+    uint64_t last;                /* time of the last record that was applied */
     bool is_used;
+    bool is_busy; /* a record was being written when this pass began */
 };
 
 struct collector {
@@ -37,10 +47,11 @@ struct collector {
     struct heap_shared *shared;
     struct os_child child;
     struct lane lanes[HEAP_LANES];
-    uint32_t used[HEAP_LANES]; /* lanes with records, in this pass */
+    /* Lanes with records in this pass: a binary heap, the smallest time first. */
+    uint32_t used[HEAP_LANES];
     size_t used_count;
     size_t open_count; /* lanes that threads have claimed */
-    uint64_t expected; /* the next record's number */
+    uint64_t limit;    /* all records of before this time are known */
     uint64_t lost;
 };
 
@@ -52,20 +63,12 @@ static struct str lane_bytes(const struct lane *l)
                         (size_t)(l->head - l->tail)};
 }
 
-/* Reads the number of the lane's next record; a damaged lane is skipped up to its head. */
-static bool lane_has_record(struct collector *c, struct lane *l)
+/* Reads the time of the lane's next record. */
+static bool lane_has_record(struct lane *l)
 {
-    struct heap_record head;
     if (l->head == l->tail)
         return false;
-    struct str bytes = lane_bytes(l);
-    if (!heap_record_length(bytes)) {
-        l->tail = l->head;
-        c->events->damaged++;
-        return false;
-    }
-    memcpy(&head, bytes.ptr, sizeof head);
-    l->next = head.sequence;
+    l->next = heap_event_time(lane_bytes(l));
     return true;
 }
 
@@ -84,27 +87,69 @@ static bool lane_open(struct collector *c, uint32_t number)
             &c->memory, HEAP_LANES_AT + number * HEAP_LANE_SIZE, HEAP_LANE_SIZE, 2, &err);
     if (!l->ring)
         return false;
+    heap_origin_reset(&l->origin, shared->pid);
     *l = (struct lane){.ring = l->ring,
-                       .origin.pid = shared->pid,
+                       .origin = l->origin,
                        .claimed = shared->claimed,
                        .is_used = true};
     return true;
 }
 
+static uint64_t now(const struct collector *c)
+{
+    uint64_t time = c->shared->has_ticks ? heap_ticks() : os_clock_local();
+    return time - c->shared->started;
+}
+
+/* Reads how far the lane has been written. */
+static void lane_read(struct collector *c, uint32_t number)
+{
+    struct heap_lane *shared = &c->shared->lanes[number];
+    struct lane *l = &c->lanes[number];
+    l->is_busy = __atomic_load_n(&shared->is_busy, __ATOMIC_ACQUIRE);
+    uint64_t head = __atomic_load_n(&shared->head, __ATOMIC_ACQUIRE);
+    if (head - l->tail <= HEAP_LANE_SIZE)
+        l->head = head;
+}
+
+/* Moves the lane at `at` down to where it belongs in the heap. */
+static void sift(struct collector *c, size_t at)
+{
+    uint32_t moved = c->used[at];
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child + 1 < c->used_count &&
+            c->lanes[c->used[child + 1]].next < c->lanes[c->used[child]].next)
+            child++;
+        if (child >= c->used_count ||
+            c->lanes[c->used[child]].next >= c->lanes[moved].next)
+            break;
+        c->used[at] = c->used[child];
+        at = child;
+    }
+    c->used[at] = moved;
+}
+
+/* Begins a pass. A thread that is writing a record has its time already; that of a thread
+ * that begins later is later than the limit. */
 static void find_records(struct collector *c)
 {
+    uint64_t time = now(c);
+    c->limit = time > VISIBLE_AFTER ? time - VISIBLE_AFTER : 0;
     c->used_count = c->open_count = 0;
     for (uint32_t i = 0; i < HEAP_LANES; i++) {
         struct lane *l = &c->lanes[i];
         if (!lane_open(c, i))
             continue;
         c->open_count++;
-        uint64_t head = __atomic_load_n(&c->shared->lanes[i].head, __ATOMIC_ACQUIRE);
-        if (head - l->tail <= HEAP_LANE_SIZE)
-            l->head = head;
-        if (lane_has_record(c, l))
+        lane_read(c, i);
+        if (lane_has_record(l))
             c->used[c->used_count++] = i;
+        else if (l->is_busy && l->last < c->limit)
+            c->limit = l->last;
     }
+    for (size_t i = c->used_count / 2; i-- > 0;)
+        sift(c, i);
 }
 
 static void lane_free(struct collector *c, uint32_t number)
@@ -114,7 +159,7 @@ static void lane_free(struct collector *c, uint32_t number)
     c->lanes[number].is_used = false;
     os_shared_memory_discard(&c->memory, HEAP_LANES_AT + number * HEAP_LANE_SIZE,
                              HEAP_LANE_SIZE);
-    shared->head = shared->tail = shared->lost = 0;
+    shared->head = shared->tail = shared->lost = shared->is_busy = 0;
     __atomic_store_n(&shared->state, HEAP_LANE_FREE, __ATOMIC_RELEASE);
 }
 
@@ -148,45 +193,78 @@ static void free_lanes(struct collector *c)
 
 /* --- Order -------------------------------------------------------------------------- */
 
-static void apply_next(struct collector *c, uint32_t number)
+/* The lane's next records up to a time, of which the memory is read in advance. */
+struct batch {
+    struct heap_entry entries[BATCH];
+    size_t count;
+};
+
+/* Reads records up to a time; a damaged lane is skipped up to its head. */
+static void read_batch(struct collector *c, struct lane *l, uint64_t until,
+                       struct batch *b)
+{
+    b->count = 0;
+    do {
+        struct heap_entry *entry = &b->entries[b->count];
+        struct str bytes = lane_bytes(l);
+        size_t length = heap_event_read(entry, bytes);
+        l->last = l->next;
+        l->tail += length ? length : bytes.len;
+        if (!length) {
+            c->events->damaged++;
+            break;
+        }
+        heap_events_prefetch(c->events, &l->origin, entry);
+        b->count++;
+    } while (b->count < BATCH && lane_has_record(l) && l->next <= until);
+}
+
+/* Applies the lane's records up to a time. Returns their number. */
+static size_t apply_lane(struct collector *c, uint32_t number, uint64_t until)
 {
     struct lane *l = &c->lanes[number];
-    struct str bytes = lane_bytes(l);
-    size_t length = heap_record_length(bytes);
-    if (length)
-        heap_events_apply(c->events, &l->origin, str_head(bytes, length));
-    l->tail += length ? length : bytes.len;
-    __atomic_store_n(&c->shared->lanes[number].tail, l->tail, __ATOMIC_RELEASE);
-    if (c->expected <= l->next)
-        c->expected = l->next + 1;
+    struct batch b;
+    size_t applied = 0;
+    do {
+        read_batch(c, l, until, &b);
+        for (size_t i = 0; i < b.count; i++)
+            heap_events_apply(c->events, &l->origin, &b.entries[i]);
+        applied += b.count;
+        __atomic_store_n(&c->shared->lanes[number].tail, l->tail, __ATOMIC_RELEASE);
+    } while (lane_has_record(l) && l->next <= until);
+    return applied;
 }
 
-/* The index in `used` of the lane with the smallest number. */
-static size_t first_lane(const struct collector *c)
+/* The time of the first record of the other lanes. */
+static uint64_t second_time(const struct collector *c)
 {
-    size_t first = 0;
-    for (size_t i = 1; i < c->used_count; i++)
-        if (c->lanes[c->used[i]].next < c->lanes[c->used[first]].next)
-            first = i;
-    return first;
+    uint64_t second = UINT64_MAX;
+    for (size_t i = 1; i < 3 && i < c->used_count; i++)
+        if (c->lanes[c->used[i]].next < second)
+            second = c->lanes[c->used[i]].next;
+    return second;
 }
 
-/* Applies the records of this pass in their order, up to the first missing one, or all if
- * nothing is awaited. Returns their number. */
+/* Applies the records of this pass in their order: up to the first one that may be
+ * missing, or all if nothing is awaited. Returns their number. */
 static size_t apply_records(struct collector *c, bool awaits)
 {
     size_t applied = 0;
     while (c->used_count) {
-        size_t at = first_lane(c);
-        struct lane *l = &c->lanes[c->used[at]];
-        if (awaits && l->next > c->expected)
+        uint32_t first = c->used[0];
+        struct lane *l = &c->lanes[first];
+        uint64_t until = second_time(c);
+        if (awaits && l->next > c->limit)
             break;
-        do {
-            apply_next(c, c->used[at]);
-            applied++;
-        } while (lane_has_record(c, l) && l->next <= c->expected);
-        if (l->head == l->tail)
-            c->used[at] = c->used[--c->used_count];
+        if (awaits && until > c->limit)
+            until = c->limit;
+        applied += apply_lane(c, first, until);
+        if (l->head == l->tail) {
+            c->used[0] = c->used[--c->used_count];
+            if (l->is_busy && l->last < c->limit)
+                c->limit = l->last;
+        }
+        sift(c, 0);
     }
     return applied;
 }
@@ -227,11 +305,11 @@ static void collect_until_end(struct collector *c, struct os_wait *wait)
         bool is_gap = c->used_count && gap >= GAP_PASSES;
         size_t applied = apply_records(c, !is_gap);
         gap = applied || !c->used_count ? 0 : gap + 1;
-        idle = applied ? 0 : idle + 1;
+        idle = applied < FEW_RECORDS ? idle + 1 : 0;
         if (idle % CLEAN_PASSES == CLEAN_PASSES - 1 || c->open_count > CLEAN_USED)
             free_lanes(c);
         int idle_ms = idle < IDLE_PASSES ? BUSY_MS : IDLE_MS;
-        unsigned what = os_wait_for(wait, applied ? 0 : idle_ms);
+        unsigned what = os_wait_for(wait, applied < FEW_RECORDS ? idle_ms : 0);
         if (!(what & OS_WAIT_STOP))
             continue;
         if (is_terminated)
@@ -280,6 +358,9 @@ static bool open_memory(struct collector *c, struct error *err)
     c->shared->size = sizeof *c->shared;
     c->shared->sample_bytes = c->settings->sample_bytes;
     c->shared->seed = c->settings->seed;
+    c->shared->has_ticks = os_clock_is_ticks();
+    c->shared->started = c->shared->has_ticks ? heap_ticks() : os_clock_local();
+    c->events->rules = (struct heap_rule *)(void *)((char *)c->shared + HEAP_RULES_AT);
     c->shared->collector = os_own_pid();
     c->shared->magic = HEAP_MAGIC;
     return true;
@@ -323,6 +404,7 @@ bool heap_collect(const struct heap_collect_settings *settings,
         if (c->shared)
             result->lost += c->lanes[i].is_used ? c->shared->lanes[i].lost : 0;
         os_shared_memory_unmap(c->lanes[i].ring, HEAP_LANE_SIZE, 2);
+        heap_origin_deinit(&c->lanes[i].origin);
     }
     if (c->shared)
         result->lost += c->shared->lost;

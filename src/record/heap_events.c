@@ -5,6 +5,7 @@
 #include "record/heap_events.h"
 #include "base/array.h"
 #include "base/hash.h"
+#include "record/heap_rules.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,27 +13,90 @@
 #define RECORDER STR("/libstoke_heap.so")
 #define PROCESSES_MOST 1000000
 
-static struct heap_record head_of(struct str bytes)
+/* The slot of a block, if all were empty. */
+static size_t home_of(const struct heap_blocks *b, uint64_t address)
 {
-    struct heap_record head = {.length = 0};
-    if (bytes.len >= sizeof head)
-        memcpy(&head, bytes.ptr, sizeof head);
-    return head;
+    return hash_mix(address ^ HASH_A, HASH_B) & b->mask;
 }
 
-size_t heap_record_length(struct str bytes)
+/* --- Records ------------------------------------------------------------------------ */
+
+uint64_t heap_event_time(struct str bytes)
 {
-    struct heap_record head = head_of(bytes);
-    bool is_valid =
-        head.length >= sizeof head && head.length % 8 == 0 && head.length <= bytes.len;
-    return is_valid ? head.length : 0;
+    uint64_t when;
+    if (bytes.len < sizeof when)
+        return 0;
+    memcpy(&when, bytes.ptr, sizeof when);
+    return when >> HEAP_KIND_BITS;
+}
+
+static size_t read_long(struct heap_entry *event, struct str bytes)
+{
+    struct heap_record head;
+    if (bytes.len < sizeof head)
+        return 0;
+    memcpy(&head, bytes.ptr, sizeof head);
+    if (head.length < sizeof head || head.length % 8 || head.length > bytes.len)
+        return 0;
+    event->flags = head.flags;
+    event->stack = 0;
+    event->address = head.address;
+    event->size = head.size;
+    event->payload = str_skip(str_head(bytes, head.length), sizeof head);
+    return head.length;
+}
+
+size_t heap_event_read(struct heap_entry *event, struct str bytes)
+{
+    uint64_t words[3];
+    if (bytes.len < 2 * sizeof *words)
+        return 0;
+    memcpy(words, bytes.ptr, 2 * sizeof *words);
+    event->kind = words[0] & ((1U << HEAP_KIND_BITS) - 1);
+    event->time = words[0] >> HEAP_KIND_BITS;
+    if (event->kind >= HEAP_LONG)
+        return read_long(event, bytes);
+    event->flags = words[1] & HEAP_UNTRACKED_BIT ? HEAP_UNTRACKED : 0;
+    event->stack = words[1] >> HEAP_ADDRESS_BITS & (HEAP_STACKS - 1);
+    event->address = words[1] & HEAP_ADDRESS_MASK;
+    event->size = 0;
+    event->payload = STR("");
+    if (event->kind != HEAP_ALLOCATED)
+        return 2 * sizeof *words;
+    if (bytes.len < sizeof words)
+        return 0;
+    memcpy(&event->size, bytes.ptr + 2 * sizeof *words, sizeof event->size);
+    return sizeof words;
+}
+
+void heap_events_prefetch(const struct heap_events *e, const struct heap_origin *from,
+                          const struct heap_entry *r)
+{
+    const struct heap_process *p =
+        from->process ? &e->processes[from->process - 1] : NULL;
+    if (p && p->blocks.slots && r->kind < HEAP_STACK)
+        __builtin_prefetch(&p->blocks.slots[home_of(&p->blocks, r->address)], 1);
+}
+
+void heap_origin_reset(struct heap_origin *from, uint32_t pid)
+{
+    uint32_t *sites = from->sites;
+    if (sites)
+        memset(sites, 0, HEAP_STACKS * sizeof *sites);
+    *from = (struct heap_origin){.pid = pid, .sites = sites};
+}
+
+void heap_origin_deinit(struct heap_origin *from)
+{
+    free(from->sites);
+    from->sites = NULL;
 }
 
 /* --- Live blocks -------------------------------------------------------------------- */
 
 static size_t slot_of(const struct heap_blocks *b, uint64_t address)
 {
-    size_t at = hash_mix(address ^ HASH_A, HASH_B) & b->mask;
+    size_t at = home_of(b, address);
     while (b->slots[at].address && b->slots[at].address != address)
         at = (at + 1) & b->mask;
     return at;
@@ -42,7 +106,7 @@ static bool blocks_grow(struct heap_blocks *b)
 {
     struct heap_blocks larger = {.mask = b->slots ? 2 * b->mask + 1 : 255,
                                  .count = b->count};
-    if (b->slots && b->count * 4 < (b->mask + 1) * 3)
+    if (b->slots && b->count * 2 < b->mask + 1)
         return true;
     larger.slots = calloc(larger.mask + 1, sizeof *larger.slots);
     if (!larger.slots)
@@ -67,7 +131,7 @@ static void block_remove(struct heap_blocks *b, struct heap_block *block)
     size_t hole = (size_t)(block - b->slots);
     for (size_t at = (hole + 1) & b->mask; b->slots[at].address;
          at = (at + 1) & b->mask) {
-        size_t home = hash_mix(b->slots[at].address ^ HASH_A, HASH_B) & b->mask;
+        size_t home = home_of(b, b->slots[at].address);
         if (((at - home) & b->mask) < ((at - hole) & b->mask))
             continue;
         b->slots[hole] = b->slots[at];
@@ -126,7 +190,8 @@ static void end_dead(struct heap_events *e)
     }
 }
 
-static void start_process(struct heap_events *e, struct heap_origin *from)
+static void start_process(struct heap_events *e, struct heap_origin *from,
+                          uint64_t rule_space)
 {
     uint64_t *latest = idmap_put(&e->by_pid, &e->arena, from->pid);
     if (!latest || e->process_count >= PROCESSES_MOST ||
@@ -137,15 +202,16 @@ static void start_process(struct heap_events *e, struct heap_origin *from)
     if (*latest && !e->processes[*latest - 1].is_ended)
         end_process(e, &e->processes[*latest - 1]); /* exec */
     end_dead(e);
-    e->processes[e->process_count++] = (struct heap_process){.pid = from->pid};
+    e->processes[e->process_count++] =
+        (struct heap_process){.pid = from->pid, .rule_space = rule_space};
     *latest = e->process_count;
     from->process = (uint32_t)*latest;
 }
 
 static struct heap_process *process_of(struct heap_events *e, struct heap_origin *from)
 {
-    const uint64_t *latest = idmap_find(&e->by_pid, from->pid);
-    if (!from->process && latest)
+    const uint64_t *latest = from->process ? NULL : idmap_find(&e->by_pid, from->pid);
+    if (latest)
         from->process = (uint32_t)*latest;
     struct heap_process *p = from->process ? &e->processes[from->process - 1] : NULL;
     return p && !p->is_ended ? p : NULL;
@@ -161,7 +227,7 @@ static void name_thread(struct heap_events *e, struct heap_origin *from, uint64_
 /* --- Files -------------------------------------------------------------------------- */
 
 static object_id object_of(const struct heap_events *e, const struct heap_process *p,
-                           const struct heap_record *r, const struct heap_code *code,
+                           const struct heap_entry *r, const struct heap_code *code,
                            struct str path)
 {
     struct object_request request = {
@@ -179,7 +245,7 @@ static object_id object_of(const struct heap_events *e, const struct heap_proces
 }
 
 static uint32_t file_of(struct heap_events *e, const struct heap_process *p,
-                        const struct heap_record *r, const struct heap_code *code,
+                        const struct heap_entry *r, const struct heap_code *code,
                         struct str path)
 {
     bool is_private = str_starts(path, STR("//anon"));
@@ -199,9 +265,10 @@ static uint32_t file_of(struct heap_events *e, const struct heap_process *p,
 }
 
 static void map_code(struct heap_events *e, struct heap_process *p,
-                     const struct heap_record *r, struct str payload)
+                     const struct heap_entry *r)
 {
     struct heap_code code;
+    struct str payload = r->payload;
     if (payload.len < sizeof code) {
         e->damaged++;
         return;
@@ -258,6 +325,30 @@ static stack_id stack_of(struct heap_events *e, const struct heap_process *p,
     return builder_path_from_leaf(&e->raw);
 }
 
+/* Provides the rule for an address, if it is not there yet. */
+static void provide_rule(struct heap_events *e, const struct heap_process *p,
+                         uint64_t address)
+{
+    struct unwind_rule rule;
+    const struct address_map *map = space_find(&e->spaces, p->space, address);
+    if (!map || !e->rules || !e->resolver->rule ||
+        heap_rules_have(e->rules, address, p->rule_space))
+        return;
+    if (e->resolver->rule(e->resolver->context, map->object,
+                          address - map->start + map->offset, &rule))
+        heap_rules_add(e->rules, address, p->rule_space, &rule);
+}
+
+static void provide_rules(struct heap_events *e, const struct heap_process *p,
+                          size_t count, uint64_t missing)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool is_call = !(e->signals[i / 32] >> (i % 32) & 1);
+        provide_rule(e, p, e->addresses[i] - is_call);
+    }
+    provide_rule(e, p, missing);
+}
+
 static stack_id unwind(struct heap_events *e, const struct heap_process *p,
                        struct str payload)
 {
@@ -283,7 +374,26 @@ static stack_id unwind(struct heap_events *e, const struct heap_process *p,
     memset(e->signals, 0, sizeof e->signals);
     e->resolver->unwind(e->resolver->context, 0, &job, 1);
     e->truncated += unwind_is_truncated(job.end);
+    provide_rules(e, p, job.count, stack.missing);
     return stack_of(e, p, job.count);
+}
+
+/* The stack that the library has unwound. */
+static stack_id read_stack(struct heap_events *e, const struct heap_process *p,
+                           const struct heap_entry *r)
+{
+    size_t count = r->payload.len / sizeof *e->addresses;
+    if (count > HEAP_FRAMES_MAX)
+        count = HEAP_FRAMES_MAX;
+    memset(e->signals, 0, sizeof e->signals);
+    memcpy(e->addresses, r->payload.ptr, count * sizeof *e->addresses);
+    for (size_t i = 0; i < count; i++) {
+        if (e->addresses[i] & HEAP_EXACT)
+            e->signals[i / 32] |= UINT32_C(1) << (i % 32);
+        e->addresses[i] &= ~HEAP_EXACT;
+    }
+    e->truncated += (r->flags & HEAP_TRUNCATED) != 0;
+    return stack_of(e, p, count);
 }
 
 /* --- Allocations -------------------------------------------------------------------- */
@@ -310,10 +420,10 @@ static double weight_of(const struct heap_events *e, uint64_t size)
 
 /* A block is removed if it is not newer than the record. */
 static bool release(struct heap_events *e, struct heap_process *p, uint64_t address,
-                    uint64_t sequence, struct heap_block *released)
+                    uint64_t time, struct heap_block *released)
 {
     struct heap_block *block = block_find(&p->blocks, address);
-    if (!block || block->sequence > sequence)
+    if (!block || block->time > time)
         return false;
     *released = *block;
     change_live(e, block->site, -block->bytes);
@@ -338,12 +448,40 @@ static void add_block(struct heap_events *e, struct heap_process *p,
     note_peak(e);
 }
 
+/* A stack gets its number. */
+static void number_stack(struct heap_events *e, struct heap_origin *from,
+                         const struct heap_process *p, const struct heap_entry *r)
+{
+    if (r->address >= HEAP_STACKS) {
+        e->damaged++;
+        return;
+    }
+    if (!from->sites)
+        from->sites = calloc(HEAP_STACKS, sizeof *from->sites);
+    if (from->sites)
+        from->sites[r->address] = site_of(e, from->thread, read_stack(e, p, r));
+    else
+        e->failed = true;
+}
+
+/* The site of an allocation; of an unknown stack if its number was never given. */
+static uint32_t find_site(struct heap_events *e, const struct heap_origin *from,
+                          const struct heap_process *p, const struct heap_entry *r)
+{
+    if (r->kind == HEAP_COPIED)
+        return site_of(e, from->thread, unwind(e, p, r->payload));
+    uint32_t site = from->sites ? from->sites[r->stack] : 0;
+    if (site)
+        return site;
+    e->damaged++;
+    return site_of(e, from->thread, 0);
+}
+
 static void allocate(struct heap_events *e, const struct heap_origin *from,
-                     struct heap_process *p, const struct heap_record *r,
-                     struct str payload)
+                     struct heap_process *p, const struct heap_entry *r)
 {
     double weight = weight_of(e, r->size), bytes = (double)r->size * weight;
-    uint32_t site = site_of(e, from->thread, unwind(e, p, payload));
+    uint32_t site = find_site(e, from, p, r);
     if (!site) {
         e->failed = true;
         return;
@@ -356,30 +494,29 @@ static void allocate(struct heap_events *e, const struct heap_origin *from,
     if (r->flags & HEAP_UNTRACKED)
         e->untracked++;
     else
-        add_block(e, p,
-                  &(struct heap_block){.address = r->address,
-                                       .sequence = r->sequence,
-                                       .site = site,
-                                       .bytes = bytes});
+        add_block(
+            e, p,
+            &(struct heap_block){
+                .address = r->address, .time = r->time, .site = site, .bytes = bytes});
 }
 
 /* A block that is freed before any other event of its process was temporary. Between
  * samples there are other events, so samples cannot show it. */
 static void free_block(struct heap_events *e, struct heap_process *p,
-                       const struct heap_record *r)
+                       const struct heap_entry *r)
 {
     struct heap_block block;
-    if (release(e, p, r->address, r->sequence, &block) && !e->sample_bytes &&
+    if (release(e, p, r->address, r->time, &block) && !e->sample_bytes &&
         p->last == block.site + 1 && p->last_address == block.address)
         e->sites[block.site].temporary += 1;
     p->last = 0;
 }
 
 static void apply_move(struct heap_events *e, struct heap_origin *from,
-                       struct heap_process *p, const struct heap_record *r)
+                       struct heap_process *p, const struct heap_entry *r)
 {
     if (r->kind == HEAP_MOVING) {
-        from->is_moving = release(e, p, r->address, r->sequence, &from->moving);
+        from->is_moving = release(e, p, r->address, r->time, &from->moving);
         p->last = 0;
     } else if (from->is_moving && from->moving.address == r->address) {
         add_block(e, p, &from->moving);
@@ -388,7 +525,7 @@ static void apply_move(struct heap_events *e, struct heap_origin *from,
 }
 
 static void apply_in_process(struct heap_events *e, struct heap_origin *from,
-                             const struct heap_record *r, struct str payload)
+                             const struct heap_entry *r)
 {
     struct heap_process *p = process_of(e, from);
     if (!p) {
@@ -397,7 +534,8 @@ static void apply_in_process(struct heap_events *e, struct heap_origin *from,
     }
     switch (r->kind) {
     case HEAP_ALLOCATED:
-        allocate(e, from, p, r, payload);
+    case HEAP_COPIED:
+        allocate(e, from, p, r);
         break;
     case HEAP_FREED:
         free_block(e, p, r);
@@ -406,32 +544,36 @@ static void apply_in_process(struct heap_events *e, struct heap_origin *from,
     case HEAP_MOVE_FAILED:
         apply_move(e, from, p, r);
         break;
+    case HEAP_STACK:
+        number_stack(e, from, p, r);
+        break;
     case HEAP_MAPPED_CODE:
-        map_code(e, p, r, payload);
+        map_code(e, p, r);
         break;
     case HEAP_NO_CODE:
         space_drop(&e->spaces, p->space);
         p->space = 0;
+        p->rule_space = r->size;
         break;
     default:
         e->damaged++;
     }
 }
 
-void heap_events_apply(struct heap_events *e, struct heap_origin *from, struct str bytes)
+void heap_events_apply(struct heap_events *e, struct heap_origin *from,
+                       const struct heap_entry *r)
 {
-    struct heap_record r = head_of(bytes);
-    struct str payload = str_skip(str_head(bytes, r.length), sizeof r);
     e->records++;
     if (e->failed)
         return;
-    if (r.kind == HEAP_PROCESS)
-        start_process(e, from);
-    else if (r.kind == HEAP_THREAD)
-        name_thread(e, from, r.address, payload);
+    if (r->kind == HEAP_PROCESS)
+        start_process(e, from, r->size);
+    else if (r->kind == HEAP_THREAD)
+        name_thread(e, from, r->address, r->payload);
     else
-        apply_in_process(e, from, &r, payload);
-    e->failed |= e->arena.failed || e->spaces.arena.failed || builder_failed(&e->raw);
+        apply_in_process(e, from, r);
+    if (r->kind >= HEAP_LONG)
+        e->failed |= e->arena.failed || e->spaces.arena.failed || builder_failed(&e->raw);
 }
 
 /* --- Start and end ------------------------------------------------------------------ */

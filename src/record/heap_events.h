@@ -40,7 +40,7 @@ struct heap_file {
 
 /* A live block; address 0: an empty slot. */
 struct heap_block {
-    uint64_t address, sequence;
+    uint64_t address, time;
     uint32_t site;
     double bytes; /* weighted */
 };
@@ -56,18 +56,28 @@ struct heap_process {
     uint32_t pid;
     bool is_ended;
     space_id space;
+    uint64_t rule_space; /* as the library numbers it */
     struct heap_blocks blocks;
     uint32_t last; /* site of the allocation that was the last event, + 1 */
     uint64_t last_address;
 };
 
-/* Where records come from: a thread. Zeroed for a new thread. */
+/* Where records come from: a thread. Zeroed for a new thread, except for `sites`. */
 struct heap_origin {
     uint32_t pid;
     uint32_t process; /* index + 1 */
     thread_id thread;
     bool is_moving;           /* between the records of a realloc, */
     struct heap_block moving; /* of this block */
+    uint32_t *sites;          /* by number of the stack; owned, or NULL */
+};
+
+/* A record of any kind. */
+struct heap_entry {
+    unsigned kind; /* enum heap_record_kind */
+    uint32_t flags, stack;
+    uint64_t time, address, size;
+    struct str payload; /* of a long one */
 };
 
 struct heap_events {
@@ -76,6 +86,8 @@ struct heap_events {
     /* Returns false if a process has ended and all its records were applied. */
     bool (*runs)(void *context, uint32_t pid);
     void *context; /* of `runs` */
+    /* The rules that the library reads: HEAP_RULES, or NULL. */
+    struct heap_rule *rules;
 
     struct arena arena;
     struct builder raw; /* threads, and stacks of locations */
@@ -104,11 +116,22 @@ bool heap_events_init(struct heap_events *e, const struct resolver *resolver,
                       uint64_t sample_bytes);
 void heap_events_deinit(struct heap_events *e);
 
-/* Returns the length of the record at the start of `bytes`; 0 if it is damaged. */
-size_t heap_record_length(struct str bytes);
+/* Reads the record at the start of `bytes`. Returns its length; 0 if it is damaged. */
+size_t heap_event_read(struct heap_entry *event, struct str bytes);
 
-/* Applies the record, for which heap_record_length is not 0. */
-void heap_events_apply(struct heap_events *e, struct heap_origin *from, struct str bytes);
+/* The time of that record, if there are 8 bytes. */
+uint64_t heap_event_time(struct str bytes);
+
+/* Reads what heap_events_apply will need into the CPU's cache. */
+void heap_events_prefetch(const struct heap_events *e, const struct heap_origin *from,
+                          const struct heap_entry *event);
+
+void heap_events_apply(struct heap_events *e, struct heap_origin *from,
+                       const struct heap_entry *event);
+
+/* Prepares an origin for another thread. */
+void heap_origin_reset(struct heap_origin *from, uint32_t pid);
+void heap_origin_deinit(struct heap_origin *from);
 
 /* Ends all processes: their live blocks are leaked. */
 void heap_events_finish(struct heap_events *e);

@@ -265,6 +265,15 @@ void perf_features_add_jit_maps(struct perf_features *f, struct record_jit_maps 
         end(f);
 }
 
+void perf_features_add_interpreters(struct perf_features *f,
+                                    const struct perf_file_head *head)
+{
+    size_t before = f->bodies.used;
+    head->put_interpreters(head->chain, begin(f, PERF_FEATURE_INTERPRETERS));
+    if (f->bodies.used > before)
+        end(f);
+}
+
 void perf_features_bits(const struct perf_features *f, uint64_t bits[4])
 {
     memset(bits, 0, 4 * sizeof *bits);

@@ -22,6 +22,7 @@ struct perf_file_event {
 };
 
 struct record_jit_maps;
+struct record_chain;
 
 /* The head of the file. All of it outlives the writer. */
 struct perf_file_head {
@@ -31,7 +32,11 @@ struct perf_file_head {
     size_t command_count;
     int pack_level; /* zstd's */
     bool packed;
-    struct record_jit_maps *jit_maps; /* written when the file ends */
+    struct record_jit_maps *jit_maps; /* written when the file ends; */
+
+    /* so is what this writes about interpreters; or NULL */
+    void (*put_interpreters)(const struct record_chain *chain, struct output *out);
+    const struct record_chain *chain; /* its argument */
 };
 
 #define FEATURES_MOST 24
@@ -55,6 +60,10 @@ void perf_features_add_times(struct perf_features *f, uint64_t first, uint64_t l
 
 /* Adds the perf maps of JITs, last: for readers on another day. */
 void perf_features_add_jit_maps(struct perf_features *f, struct record_jit_maps *maps);
+
+/* Adds what is known about the interpreters of processes, after the perf maps. */
+void perf_features_add_interpreters(struct perf_features *f,
+                                    const struct perf_file_head *head);
 
 /* The bits for the file's header. */
 void perf_features_bits(const struct perf_features *f, uint64_t bits[4]);

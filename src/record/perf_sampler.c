@@ -35,6 +35,8 @@
     (PERF_FLAG_MMAP | PERF_FLAG_MMAP2 | PERF_FLAG_COMM | PERF_FLAG_COMM_EXEC | \
      PERF_FLAG_TASK | PERF_FLAG_KSYMBOL | PERF_FLAG_BUILD_ID)
 
+#define PRECISION ((uint64_t)3 << PERF_FLAG_PRECISE_SHIFT)
+
 /* All registers that unwinding may need, by perf's numbers of the general registers. */
 #if defined(__x86_64__)
 #define USER_REGISTERS 0xff0fffu
@@ -111,6 +113,33 @@ static size_t leader_of(const struct perf_sampler *s, size_t event)
     uint32_t group = events->items[event].group;
     bool split = group && s->split >> (group - 1) & 1;
     return split ? event : record_events_leader(events, event);
+}
+
+bool perf_sampler_counts_time(const struct record_event *e)
+{
+    if (e->type == PERF_TYPE_SOFTWARE)
+        return e->config == PERF_SOFTWARE_CPU_CLOCK ||
+               e->config == PERF_SOFTWARE_TASK_CLOCK;
+    return e->type == PERF_TYPE_HARDWARE && e->config == PERF_HARDWARE_CYCLES;
+}
+
+bool perf_sampler_is_of_cpus(const struct perf_sampler *s, size_t event)
+{
+    const struct perf_sampler_settings *set = s->settings;
+    const struct record_event *e = &set->events.items[event];
+    uint32_t rate = e->rate || e->period ? e->rate : set->rate;
+    return s->of_cpus && rate && rate <= PERF_SAMPLER_OF_CPUS_RATE && !e->of_everyone &&
+           !e->group && perf_sampler_counts_time(e);
+}
+
+/* Whether counters of all tasks can replace those of the targets. The processor's record of
+ * calls is only complete in counters of a thread. */
+static bool can_be_of_cpus(const struct perf_sampler_settings *set)
+{
+    const struct record_targets *t = &set->targets;
+    return !t->everyone && !t->alone && !set->program && !set->of_threads &&
+           set->stacks != RECORD_STACKS_LBR && set->events.count &&
+           !set->events.items[0].of_everyone;
 }
 
 bool perf_sampler_requests_build_ids(const struct perf_sampler_settings *set)
@@ -230,15 +259,21 @@ static bool find_leader(const struct perf_sampler *s, size_t event, int64_t tid,
     return *fd >= 0;
 }
 
-/* If a program collects the samples, the counter that owns the ring counts nothing. */
-static struct perf_attr attr_to_open(const struct perf_sampler *s, size_t event)
+/* If a program or counters of all tasks collect the samples, the counter of the targets counts
+ * nothing. */
+static struct perf_attr attr_to_open(const struct perf_sampler *s, size_t event,
+                                     int64_t tid)
 {
     struct perf_attr attr = s->attrs[event];
-    if (s->settings->program) {
+    bool of_cpus = perf_sampler_is_of_cpus(s, event);
+    if (s->settings->program || (of_cpus && tid != OS_ANY_THREAD)) {
         attr.type = PERF_TYPE_SOFTWARE;
         attr.config = PERF_SOFTWARE_DUMMY;
-        attr.flags &= ~PERF_FLAG_FREQUENCY;
+        attr.flags &= ~(PERF_FLAG_FREQUENCY | PRECISION);
         attr.period = 1;
+    } else if (of_cpus) {
+        attr.flags &= ~(TRACKING | PERF_FLAG_INHERIT | PERF_FLAG_ENABLE_ON_EXEC);
+        attr.flags |= PERF_FLAG_EXCLUDE_IDLE;
     }
     return attr;
 }
@@ -249,7 +284,7 @@ static int open_one(struct perf_sampler *s, size_t event, int64_t tid, uint32_t 
     if (!find_leader(s, event, tid, cpu, &leader))
         return -ESRCH;
     for (;;) {
-        struct perf_attr attr = attr_to_open(s, event);
+        struct perf_attr attr = attr_to_open(s, event, tid);
         int fd = open_attr(s, &attr, tid, cpu, leader);
         if (fd != -EINVAL || !drop_newest(s))
             return fd;
@@ -281,6 +316,16 @@ static bool add_ring(struct perf_sampler *s, int fd, uint32_t cpu, struct error 
     return true;
 }
 
+/* A tracepoint would need a program of another kind: its samples go without, like those of
+ * other events that the kernel runs no program at. Only the first event must have it. */
+static bool attach_observer(const struct perf_sampler *s, size_t event, int fd)
+{
+    const struct record_event *e = &s->settings->events.items[event];
+    if (!s->settings->observer || s->settings->program || e->type == PERF_TYPE_TRACEPOINT)
+        return true;
+    return os_perf_attach(fd, s->settings->observer) || event > 0;
+}
+
 /* Opens a counter, and redirects its records into its CPU's ring. A thread that has ended
  * meanwhile is not an error. */
 static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint32_t cpu,
@@ -299,6 +344,9 @@ static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint3
     }
     s->counters[s->counter_count++] =
         (struct perf_counter_open){fd, (uint32_t)event, cpu, tid};
+    if (!attach_observer(s, event, fd))
+        return error_set(err, "the kernel cannot run a program at this event: %s",
+                         strerror(errno));
     const char *filter = s->settings->events.items[event].filter;
     if (filter && !os_perf_filter(fd, filter))
         return record_refusal_filter(s->settings, event, errno, err);
@@ -309,9 +357,7 @@ static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint3
     if (!ring && !add_ring(s, fd, cpu, err))
         return false;
     /* a counter of all tasks never hangs up */
-    bool all =
-        s->settings->targets.everyone || s->settings->events.items[event].of_everyone;
-    return (ring && all) || os_wait_add(s->wait, fd, err);
+    return (ring && tid == OS_ANY_THREAD) || os_wait_add(s->wait, fd, err);
 }
 
 /* The counter whose samples the program collects. It has no ring and causes no wake-up. */
@@ -335,18 +381,29 @@ static bool add_program(struct perf_sampler *s, int64_t tid, uint32_t cpu,
                      strerror(errno));
 }
 
+static bool is_of_all(const struct perf_sampler *s, size_t event)
+{
+    return s->settings->targets.everyone ||
+           s->settings->events.items[event].of_everyone ||
+           perf_sampler_is_of_cpus(s, event);
+}
+
+/* The counter of the first event reports the forks, names and mappings of the targets. */
+static bool is_of_targets(const struct perf_sampler *s, size_t event)
+{
+    return event == 0 ? !s->settings->events.items[0].of_everyone : !is_of_all(s, event);
+}
+
 static bool open_on_cpu(struct perf_sampler *s, uint32_t cpu, struct error *err)
 {
     const struct record_targets *t = &s->settings->targets;
     const struct record_events *events = &s->settings->events;
     for (size_t i = 0; !t->everyone && i < t->tid_count; i++)
         for (size_t event = 0; event < events->count; event++)
-            if (!events->items[event].of_everyone &&
-                !add_counter(s, event, t->tids[i], cpu, err))
+            if (is_of_targets(s, event) && !add_counter(s, event, t->tids[i], cpu, err))
                 return false;
     for (size_t event = 0; event < events->count; event++)
-        if ((t->everyone || events->items[event].of_everyone) &&
-            !add_counter(s, event, OS_ANY_THREAD, cpu, err))
+        if (is_of_all(s, event) && !add_counter(s, event, OS_ANY_THREAD, cpu, err))
             return false;
     if (!s->settings->program)
         return true;
@@ -383,11 +440,16 @@ static void set_attrs(struct perf_sampler *s)
     }
 }
 
-/* Retries with lower requirements after the kernel rejected the counters: smaller
- * rings, or the events of a weak group as single events. */
+/* Retries with lower requirements after the kernel rejected the counters: counters of the
+ * targets only, smaller rings, or the events of a weak group as single events. */
 static bool reduce_request(struct perf_sampler *s)
 {
     uint32_t group = s->refused;
+    if (s->of_cpus) {
+        s->of_cpus = s->locked_too_much = false;
+        s->refused = 0;
+        return true;
+    }
     s->refused = 0;
     if (group && s->settings->events.groups[group - 1].weak) {
         s->split |= 1u << (group - 1);
@@ -433,6 +495,11 @@ bool perf_sampler_open(struct perf_sampler *s,
                                  stack_fields(settings->stacks) | settings->more_fields |
                                      event_fields(settings));
     s->ring_size = choose_ring_size(settings);
+    s->of_cpus = can_be_of_cpus(settings);
+    bool any = false;
+    for (size_t i = 0; i < settings->events.count; i++)
+        any |= perf_sampler_is_of_cpus(s, i);
+    s->of_cpus = any;
     os_raise_file_limit();
     set_attrs(s);
     while (!open_all(s, err)) {
@@ -469,9 +536,7 @@ bool perf_sampler_sees_kernel(const struct record_event *event)
 void perf_sampler_enable(struct perf_sampler *s)
 {
     for (size_t i = 0; i < s->counter_count; i++) {
-        size_t event = s->counters[i].event;
-        if (!s->settings->targets.from_exec ||
-            s->settings->events.items[event].of_everyone)
+        if (!s->settings->targets.from_exec || s->counters[i].tid == OS_ANY_THREAD)
             os_perf_enable(s->counters[i].fd);
     }
 }

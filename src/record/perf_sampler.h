@@ -55,6 +55,11 @@ struct perf_sampler_settings {
     /* An eBPF program (bpf_sampler.h) that collects the samples of the only event: then the rings
      * contain records of tasks only. 0: none. */
     int program;
+
+    bool of_threads; /* counters of CPUs (perf_sampler.of_cpus) are not used */
+
+    /* An eBPF program that runs before each sample is written. 0: none. */
+    int observer;
 };
 
 /* Whether the kernel writes build IDs into mapping records. While a counter of all tasks
@@ -96,7 +101,13 @@ struct perf_sampler {
     uint32_t
         refused; /* the group of the event that the kernel refused because of its group; or 0 */
     bool locked_too_much; /* the rings need more locked memory than this user may have */
-    bool enabled;         /* until they are disabled, the counters may write more */
+
+    /* The kernel starts the clock of each new thread with a whole period: a thread that runs for
+     * less is never sampled. So counters of all tasks, one per CPU, take the
+     * samples where the kernel permits it; counters of the targets only report forks, names and
+     * mappings. The rings then contain samples of other tasks, too: descent.h removes them. */
+    bool of_cpus;
+    bool enabled; /* until they are disabled, the counters may write more */
 };
 
 /* Opens the counters, disabled, and adds them to `wait`. The settings outlive the sampler.
@@ -105,6 +116,17 @@ bool perf_sampler_open(struct perf_sampler *s,
                        const struct perf_sampler_settings *settings, struct os_wait *wait,
                        struct error *err);
 void perf_sampler_close(struct perf_sampler *s); /* also if it is all zeros */
+
+/* Counters of all tasks have this rate at most. At higher rates few threads run for less than
+ * a period, and the samples of the recorder itself could take all its time. */
+#define PERF_SAMPLER_OF_CPUS_RATE 5000
+
+/* Whether the event counts CPU time or cycles: then the rate of its samples does not depend on
+ * what other tasks do. */
+bool perf_sampler_counts_time(const struct record_event *e);
+
+/* Whether counters of all tasks take the samples of the event, though not all are targets. */
+bool perf_sampler_is_of_cpus(const struct perf_sampler *s, size_t event);
 
 /* Whether this machine has the event. */
 bool perf_sampler_has(const struct record_event *event);

@@ -53,6 +53,12 @@ struct record_report {
     int64_t command_pid;
     int command_status;   /* as a shell reports it, once the command has ended */
     bool command_stopped; /* it still ran at the end, and was asked to end */
+
+    /* The CPU time that the command used, ns, of user code only if the event is; and the samples
+     * per second of it. 0: not known, or the samples are not of all of it. */
+    uint64_t command_time;
+    uint32_t command_rate;
+    bool of_cpus; /* by counters of CPUs (perf_sampler.h) */
 };
 
 #endif

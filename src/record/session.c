@@ -45,6 +45,13 @@ struct record_session {
 
 /* --- The report -------------------------------------------------------------------- */
 
+/* Whether the command is the target; otherwise it sets the duration, as in perf record. */
+static bool records_command(const struct record_session *s)
+{
+    const struct record_targets *t = &s->settings->sampler.targets;
+    return s->settings->command && !t->everyone && t->tid_count == 0;
+}
+
 static void report_stacks(const struct record_session *s, struct record_stack_report *r)
 {
     const struct unwinder_counts *u = &s->chain.unwinder.counts;
@@ -81,6 +88,23 @@ static void report_files(const struct record_session *s, struct record_file_repo
     };
 }
 
+/* The CPU time of a command that ended, if all of it was sampled at a rate. */
+static void report_time(const struct record_session *s, struct record_report *r)
+{
+    const struct perf_sampler_settings *set = &s->chain.sampler_settings;
+    const struct record_event *e = &set->events.items[0];
+    bool whole = records_command(s) && s->child.ended && !s->command_stopped &&
+                 s->settings->delay == 0 && !set->program && !set->targets.cpus;
+    uint32_t rate = e->rate ? e->rate : e->period ? 0 : set->rate;
+    r->of_cpus = s->chain.sampler.of_cpus;
+    if (!whole || rate == 0 || rate > PERF_SAMPLER_OF_CPUS_RATE ||
+        set->events.count != 1 || !perf_sampler_counts_time(e) || r->lost ||
+        r->throttled || (e->exclude & PERF_FLAG_EXCLUDE_USER))
+        return;
+    r->command_time = s->child.user_time + (r->user_only ? 0 : s->child.kernel_time);
+    r->command_rate = rate;
+}
+
 void record_session_report(const struct record_session *s, struct record_report *r)
 {
     const struct record_settings *set = s->settings;
@@ -111,6 +135,7 @@ void record_session_report(const struct record_session *s, struct record_report 
         .command_stopped = s->command_stopped,
     };
     report_stacks(s, &r->stacks);
+    report_time(s, r);
     report_files(s, &r->files);
     for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++)
         record_chain_report(c, (enum event_source_id)i, &r->sources[i]);
@@ -191,7 +216,7 @@ static bool start_command(struct record_session *s, struct error *err)
         return true;
     if (!os_child_prepare(&s->child, s->settings->command, &user, err))
         return false;
-    if (s->targets.everyone)
+    if (!records_command(s))
         return true;
     s->child_tid = (uint32_t)s->child.pid;
     s->targets.tids = &s->child_tid;
@@ -226,6 +251,8 @@ static bool open_files(struct record_session *s, struct error *err)
                                       .command_count = set->word_count,
                                       .packed = !set->uncompressed,
                                       .jit_maps = &s->jit_maps,
+                                      .put_interpreters = record_chain_put_interpreters,
+                                      .chain = &s->chain,
                                       .pack_level = set->compression_level
                                                         ? set->compression_level
                                                         : COMPRESSION_FASTEST};
@@ -373,7 +400,7 @@ static void end(struct record_session *s)
 static bool turn(struct record_session *s, int milliseconds)
 {
     /* the counters of a command end before the command */
-    unsigned over = OS_WAIT_STOP | (s->settings->command ? 0 : OS_WAIT_ALONE);
+    unsigned over = OS_WAIT_STOP | (records_command(s) ? 0 : OS_WAIT_ALONE);
     struct record_turn t = record_chain_turn(&s->chain, milliseconds);
     s->requested = t.reasons & OS_WAIT_STOP || (s->end_at && t.now >= s->end_at) ||
                    record_files_full(&s->files);

@@ -134,6 +134,7 @@ const struct unwind_table *unwinder_table_at(void *unwinder, object_id number,
 }
 
 static void unwind_waiting(struct record_unwinder *u);
+static void drop_exited(struct record_unwinder *u);
 
 /* --- Release ------------------------------------------------------------------------ */
 
@@ -201,6 +202,7 @@ static void take_map(struct record_unwinder *u, const struct record *r)
         return;
     if (u->known >= u->known_limit) {
         unwind_waiting(u);
+        drop_exited(u);
         forget_unmapped(u);
     }
     struct address_map map = {.start = start,
@@ -225,8 +227,21 @@ static void take_fork(struct record_unwinder *u, const struct record *r)
 static void take_exit(struct record_unwinder *u, const struct record *r)
 {
     uint32_t pid = record_u32(r->bytes, 8), tid = record_u32(r->bytes, 16);
-    if (pid == tid && pid < u->pid_limit)
+    if (pid != tid || pid >= u->pid_limit || u->space_of[pid] == 0)
+        return;
+    if (ARRAY_RESERVE_HEAP(u->exits, u->exit_cap, u->exit_count + 1))
+        u->exits[u->exit_count++] = (struct unwinder_exit){pid, u->space_of[pid]};
+    else
         set_space(u, pid, 0);
+}
+
+/* At the end of the round: a new process may have got the id meanwhile. */
+static void drop_exited(struct record_unwinder *u)
+{
+    for (size_t i = 0; i < u->exit_count; i++)
+        if (u->space_of[u->exits[i].pid] == u->exits[i].space)
+            set_space(u, u->exits[i].pid, 0);
+    u->exit_count = 0;
 }
 
 static void take_exec(struct record_unwinder *u, const struct record *r)
@@ -502,6 +517,7 @@ static void round_over(void *context)
 {
     struct record_unwinder *u = context;
     unwind_waiting(u);
+    drop_exited(u);
     rest(u);
     u->next.round(u->next.context);
 }
@@ -538,6 +554,7 @@ void record_unwinder_deinit(struct record_unwinder *u)
         object_destroy(u->files[i].object);
     free(u->files);
     free(u->space_of);
+    free(u->exits);
     free(u->no_file_of);
     free(u->batch);
     arena_deinit(&u->arena);

@@ -58,6 +58,13 @@ struct unwinder_counts {
     struct unwind_gaps gaps; /* `broken`, by file */
 };
 
+/* A process whose EXIT record was given, with its mappings at that time. The kernel still works
+ * for it afterwards, so that later samples need them. */
+struct unwinder_exit {
+    uint32_t pid;
+    space_id space;
+};
+
 struct record_unwinder {
     const struct record_layout *layout; /* of the input */
     struct record_sink next;
@@ -66,6 +73,8 @@ struct record_unwinder {
     struct spaces spaces;
     space_id *space_of; /* by process id */
     uint32_t pid_limit;
+    struct unwinder_exit *exits; /* of this round */
+    size_t exit_count, exit_cap;
     struct arena arena;          /* the cache's */
     struct unwinder_file *files; /* [0] is none */
     size_t file_count, file_cap;

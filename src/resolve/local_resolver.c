@@ -160,6 +160,13 @@ static const struct unwind_table *table_of(void *context, object_id id)
     return o ? object_unwind_table(o, m->settings) : NULL;
 }
 
+static const struct unwind_table *table_at(void *context, object_id id, uint64_t offset)
+{
+    struct local_resolver *m = context;
+    struct object *o = object_of(m, id);
+    return o ? object_unwind_table_at(o, m->settings, offset) : NULL;
+}
+
 static void set_no_frames(struct unwind_job *jobs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -173,13 +180,29 @@ static void resolver_unwind(void *context, unsigned worker, struct unwind_job *j
 {
     struct local_resolver *m = context;
     struct worker *w = &m->workers[worker];
-    struct unwind_objects objects = {.table = table_of, .context = m};
+    struct unwind_objects objects = {.table = table_of,
+                                     .table_at =
+                                         m->settings->few_addresses ? table_at : NULL,
+                                     .context = m};
     if (!w->cache)
         w->cache = unwind_cache_create(&w->arena);
     if (w->cache)
         unwind_batch(w->cache, &objects, jobs, count);
     else
         set_no_frames(jobs, count);
+}
+
+static bool resolver_rule(void *context, object_id id, uint64_t offset,
+                          struct unwind_rule *rule)
+{
+    struct local_resolver *m = context;
+    uint64_t address;
+    const struct unwind_table *t =
+        m->settings->few_addresses ? table_at(m, id, offset) : table_of(m, id);
+    if (!t || !unwind_table_address(t, offset, &address))
+        return false;
+    *rule = *unwind_table_find(t, address);
+    return rule->cfa != CFA_NONE && rule->cfa != CFA_GENERAL;
 }
 
 static void resolver_name(void *context, struct name_job *jobs, size_t count)
@@ -211,6 +234,7 @@ struct resolver local_resolver_interface(struct local_resolver *m)
                              .object = resolver_object,
                              .prefetch = resolver_prefetch,
                              .unwind = resolver_unwind,
+                             .rule = resolver_rule,
                              .name = resolver_name,
                              .release = resolver_release,
                              .version = resolver_version};

@@ -383,6 +383,12 @@ static void read_file(struct object *o, const struct resolve_settings *s)
         dwarf_init(&o->dwarf, &input, &o->arena, &ignored) && o->dwarf.main.count > 0;
 }
 
+static int compare_addresses(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
 void object_load_names(struct object *o, const struct resolve_settings *s)
 {
     if (o->named)
@@ -397,6 +403,64 @@ void object_load_names(struct object *o, const struct resolve_settings *s)
     else if (o->result == FIND_FOUND || (debug_elf(o) && find_moved(o)))
         read_file(o, s);
     os_lock_release(&o->lock);
+}
+
+/* Pages of symbol tables that were read. */
+static void release_pages(void *context)
+{
+    const struct object *o = context;
+    os_mapping_release(&o->file.mapping);
+    os_mapping_release(&o->debug.mapping);
+}
+
+static void read_symbols_at(struct object *o, uint64_t *addresses, size_t count)
+{
+    struct error ignored;
+    size_t inside = 0;
+    struct elf *debug = debug_elf(o);
+    bool found = o->result == FIND_FOUND;
+    for (size_t i = 0; i < count; i++)
+        inside += object_address(o, addresses[i], &addresses[inside]);
+    qsort(addresses, inside, sizeof *addresses, compare_addresses);
+    struct symbol_filter filter = {
+        .addresses = addresses, .count = inside, .release = release_pages, .context = o};
+    o->has_symbols =
+        symtab_init_filtered(&o->symbols, found ? &o->file.elf : debug,
+                             found ? debug : NULL, &filter, &o->arena, &ignored);
+    o->symbols.filter = NULL;
+}
+
+bool object_load_symbols_at(struct object *o, const struct resolve_settings *s,
+                            uint64_t *addresses, size_t count)
+{
+    if (o->named)
+        return o->has_symbols;
+    o->named = true;
+    os_lock_acquire(&o->lock);
+    search(o, s);
+    if (o->request.kind == FRAME_JIT)
+        read_perf_map(o, s);
+    else if (o->request.kind != FRAME_KERNEL &&
+             (o->result == FIND_FOUND || (debug_elf(o) && find_moved(o))))
+        read_symbols_at(o, addresses, count);
+    os_lock_release(&o->lock);
+    return o->has_symbols;
+}
+
+bool object_function_at(struct object *o, uint64_t address, uint64_t *start,
+                        uint64_t *end)
+{
+    struct unwind_source source;
+    if (o->result != FIND_FOUND)
+        return false;
+    if (!o->functions_sought) {
+        o->functions_sought = true;
+        unwind_source_of(&source, &o->file.elf, NULL);
+        o->by_function =
+            source.section_count &&
+            unwind_functions_init(&o->functions, &source, &o->file.elf, &o->arena);
+    }
+    return o->by_function && unwind_functions_range(&o->functions, address, start, end);
 }
 
 /* The path of the name cache depends on the file, its debug file, and the naming

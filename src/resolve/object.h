@@ -29,6 +29,8 @@ struct resolve_settings {
     bool no_inline, no_lines;
     enum demangle demangle;
     unsigned threads; /* 0: one per core */
+    /* Few addresses of many files are unwound, by one thread: object_unwind_table_at */
+    bool few_addresses;
 };
 
 /* The form of addresses in requests. */
@@ -69,6 +71,7 @@ struct object {
     /* for a large file of which few addresses are needed */
     struct unwind_functions functions;
     bool by_function;
+    bool functions_sought;     /* by object_function_at */
     uint64_t go_start, go_end; /* addresses of Go's code; set with the table */
     int table_state; /* atomic: 0 not built yet, 1 there is none, 2 there is one */
 
@@ -131,6 +134,18 @@ void object_close_files(struct object *o);
 
 /* Loads symbols and debug information. */
 void object_load_names(struct object *o, const struct resolve_settings *s);
+
+/* Loads the symbols that decide about some addresses of requests, which it converts to those
+ * of the tables and sorts; no debug information. Memory stays small however large the file
+ * is. The addresses must live as long as the object. Instead of object_load_names. False if
+ * there are no symbols. */
+bool object_load_symbols_at(struct object *o, const struct resolve_settings *s,
+                            uint64_t *addresses, size_t count);
+
+/* The function [*start, *end) at an address of the tables, by the list of functions for
+ * unwinding, which stripped files have too. After object_load_symbols_at. */
+bool object_function_at(struct object *o, uint64_t address, uint64_t *start,
+                        uint64_t *end);
 
 /* Converts an address from a request to one of the tables; false if it is not in the
  * file. */

@@ -26,12 +26,21 @@
 
 #define STORE_SECOND ((uint64_t)1000000000)
 
+/* The name of a function that earlier windows contain by module and offset only. */
+struct store_name {
+    struct str path, build_id; /* of the module */
+    uint64_t start, end;       /* offsets, as in frames */
+    struct str name;
+};
+
 /* Samples of a period, which are stored all or not at all. */
 struct store_window {
     const struct profile *profile; /* of BUILD_KEEP, sample times as above */
     uint64_t start, end;
-    double rate;   /* samples per second and CPU */
-    uint64_t lost; /* samples that the kernel could not record */
+    double rate;                    /* samples per second and CPU */
+    uint64_t lost;                  /* samples that the kernel could not record */
+    const struct store_name *names; /* known since the window before */
+    size_t name_count;
 };
 
 struct store_span {

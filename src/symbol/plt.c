@@ -247,11 +247,12 @@ static bool add_stubs_aarch64(struct plt *p, const struct elf_section *s)
     return true;
 }
 
+static const char *const sections[] = {".plt", ".plt.sec", ".plt.got"};
+
 static bool add_stubs(struct plt *p)
 {
-    static const char *const names[] = {".plt", ".plt.sec", ".plt.got"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct elf_section *s = elf_section_named(p->elf, str_of(names[i]));
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        const struct elf_section *s = elf_section_named(p->elf, str_of(sections[i]));
         bool x86 = p->elf->machine == ELF_X86_64;
         if (s && !(x86 ? add_stubs_x86(p, s) : add_stubs_aarch64(p, s)))
             return false;
@@ -271,10 +272,26 @@ static bool name_stubs(struct plt *p)
     return add_stubs(p);
 }
 
+/* Stubs are named after relocations, of which large files have millions. */
+static bool is_needed(const struct symbol_table *t, struct elf *file)
+{
+    if (!t->filter)
+        return true;
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        const struct elf_section *s = elf_section_named(file, str_of(sections[i]));
+        for (size_t k = 0; s && k < t->filter->count; k++)
+            if (t->filter->addresses[k] - s->address < s->size)
+                return true;
+    }
+    return false;
+}
+
 bool plt_add(struct symbol_table *t, struct elf *file, struct error *err)
 {
     struct plt p = {.table = t, .elf = file};
     if (!file->is_64 || (file->machine != ELF_X86_64 && file->machine != ELF_AARCH64))
+        return true;
+    if (!is_needed(t, file))
         return true;
     read_slots(&p);
     if (p.count == 0)

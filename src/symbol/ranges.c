@@ -130,3 +130,10 @@ uint64_t ranges_start(const struct ranges *r, uint64_t address)
     const uint64_t *at = find_part(r, address);
     return at ? *at : 0;
 }
+
+uint64_t ranges_end(const struct ranges *r, uint64_t address)
+{
+    const uint64_t *at = find_part(r, address);
+    size_t next = at ? (size_t)(at - r->starts) + 1 : 0;
+    return next < r->count ? r->starts[next] : UINT64_MAX;
+}

@@ -39,4 +39,7 @@ uint32_t ranges_find(const struct ranges *r, uint64_t address);
 /* The start of the part, or gap, that contains an address; 0 before the first. */
 uint64_t ranges_start(const struct ranges *r, uint64_t address);
 
+/* The end of that part or gap; UINT64_MAX after the last. */
+uint64_t ranges_end(const struct ranges *r, uint64_t address);
+
 #endif

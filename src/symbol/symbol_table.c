@@ -47,10 +47,92 @@ void symbol_table_reserve(struct symbol_table *t, size_t count)
         t->failed = true;
 }
 
+/* --- Filter ------------------------------------------------------------------------ */
+
+#define PRUNE_MIN ((size_t)4096)
+#define RELEASE_AFTER 32768 /* symbols */
+
+void symbol_table_filter(struct symbol_table *t, struct symbol_filter *filter)
+{
+    filter->gaps = arena_zalloc(t->arena, filter->count + 1, sizeof *filter->gaps);
+    t->failed |= !filter->gaps;
+    t->filter = filter->gaps ? filter : NULL;
+    t->prune_at = PRUNE_MIN;
+}
+
+/* How many addresses of the filter are below `address`. */
+static size_t gap_of(const struct symbol_filter *f, uint64_t address)
+{
+    size_t from = 0, to = f->count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (f->addresses[middle] < address)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static bool covers(const struct symbol_filter *f, size_t gap, uint64_t end)
+{
+    return gap < f->count && end > f->addresses[gap];
+}
+
+/* Symbols whose end is unknown end at the next symbol: only the last one before an
+ * address can cover it. */
+static bool is_needed(const struct symbol_filter *f, const struct symbol_entry *e)
+{
+    size_t at = gap_of(f, e->address);
+    const struct symbol_gap *gap = &f->gaps[at];
+    return e->address == gap->first || e->address == gap->last ||
+           (!e->open && covers(f, at, e->end));
+}
+
+static void prune(struct symbol_table *t)
+{
+    size_t retained = 0;
+    for (size_t i = 0; i < t->count; i++)
+        if (is_needed(t->filter, &t->entries[i]))
+            t->entries[retained++] = t->entries[i];
+    t->count = retained;
+    t->prune_at = 2 * retained > PRUNE_MIN ? 2 * retained : PRUNE_MIN;
+}
+
+bool symbol_table_needs(struct symbol_table *t, uint64_t address, uint64_t end)
+{
+    struct symbol_filter *f = t->filter;
+    if (!f)
+        return true;
+    if (++f->offered % RELEASE_AFTER == 0 && f->release)
+        f->release(f->context);
+    size_t at = gap_of(f, address);
+    const struct symbol_gap *gap = &f->gaps[at];
+    return !gap->any || address <= gap->first || address >= gap->last ||
+           covers(f, at, end);
+}
+
+static void note_in_gap(const struct symbol_filter *f, uint64_t address)
+{
+    struct symbol_gap *gap = &f->gaps[gap_of(f, address)];
+    if (!gap->any || address < gap->first)
+        gap->first = address;
+    if (!gap->any || address > gap->last)
+        gap->last = address;
+    gap->any = true;
+}
+
 void symbol_table_add(struct symbol_table *t, struct symbol_entry entry)
 {
     if (t->count >= 4000000000u)
         return;
+    if (t->filter) {
+        if (!symbol_table_needs(t, entry.address, entry.open ? 0 : entry.end))
+            return;
+        note_in_gap(t->filter, entry.address);
+        if (t->count >= t->prune_at)
+            prune(t);
+    }
     if (t->count == t->cap)
         symbol_table_reserve(t, 1);
     if (t->failed)
@@ -231,6 +313,8 @@ static bool finish(struct symbol_table *t, enum symbol_choice choice)
     struct arena scratch = ARENA_INIT;
     struct sort_key *order = NULL;
     bool ok = true;
+    if (t->filter)
+        prune(t);
     if (!in_order(t)) {
         order = arena_alloc(&scratch, t->count * sizeof *order);
         ok = order && sort_entries(t, order, &scratch);
@@ -276,4 +360,11 @@ bool symbol_table_find(const struct symbol_table *t, uint64_t address,
         return false;
     *found = symbol_table_get(t, owner);
     return true;
+}
+
+void symbol_table_part(const struct symbol_table *t, uint64_t address, uint64_t *start,
+                       uint64_t *end)
+{
+    *start = ranges_start(&t->ranges, address);
+    *end = ranges_end(&t->ranges, address);
 }

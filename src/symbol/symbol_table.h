@@ -59,6 +59,24 @@ enum symbol_choice {
     SYMBOLS_NEWEST, /* the one that was added last: code that was overwritten */
 };
 
+/* Which addresses will be looked up. A table with a filter stores only the symbols that
+ * decide about these: those that cover one, and its neighbours on both sides. So the names
+ * of a few addresses need little memory, however many symbols a file has. */
+struct symbol_filter {
+    const uint64_t *addresses; /* ascending, of the caller */
+    size_t count;
+    struct symbol_gap {
+        uint64_t first, last; /* where symbols between two addresses begin */
+        bool any;
+    } * gaps;         /* count + 1 */
+    uint64_t offered; /* symbols so far */
+
+    /* Called from time to time while symbols are added, to release pages that were read;
+     * or NULL. */
+    void (*release)(void *context);
+    void *context;
+};
+
 struct symbol_table {
     struct symbol_entry *entries; /* once finished: sorted by address, one per address */
     size_t count, cap;
@@ -67,11 +85,23 @@ struct symbol_table {
     unsigned text_count;
     struct str *modules; /* [0] is none */
     size_t module_count, module_cap;
-    struct arena *arena; /* owned by the caller */
-    bool failed;         /* memory was short while symbols were added */
+    struct arena *arena;          /* owned by the caller */
+    bool failed;                  /* memory was short while symbols were added */
+    struct symbol_filter *filter; /* NULL: all symbols are stored */
+    size_t prune_at;
 };
 
 void symbol_table_init(struct symbol_table *t, struct arena *arena);
+
+/* Sets the filter of an empty table, which must live until the table is finished. */
+void symbol_table_filter(struct symbol_table *t, struct symbol_filter *filter);
+
+/* Whether the table would store a symbol of that range; always true without a filter. */
+bool symbol_table_needs(struct symbol_table *t, uint64_t address, uint64_t end);
+
+/* The part of the address space around `address` with the same answer: [*start, *end). */
+void symbol_table_part(const struct symbol_table *t, uint64_t address, uint64_t *start,
+                       uint64_t *end);
 
 /* Allocates room for `count` symbols, if the number is known. */
 void symbol_table_reserve(struct symbol_table *t, size_t count);

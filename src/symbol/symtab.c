@@ -104,36 +104,46 @@ static enum symbol_binding binding_of(const struct raw_symbol *s)
                                                                 : SYMBOL_LOCAL;
 }
 
+/* Where the symbol begins, and its end; if its size is unknown, the end of its section. */
+static void find_range(const struct elf *e, const struct raw_symbol *s,
+                       const struct elf_section *section, struct symbol_entry *out)
+{
+    uint64_t limit = UINT64_MAX;
+    out->address = s->value;
+    if (e->machine == ELF_ARM && (s->info & 15) == STT_FUNC)
+        out->address &= ~(uint64_t)1; /* bit 0 marks Thumb code */
+    if (section && e->type == ELF_RELOCATABLE)
+        out->address += section->offset;
+    if (section) {
+        uint64_t start = e->type == ELF_RELOCATABLE ? section->offset : section->address;
+        bool inside = out->address >= start && out->address - start < section->size;
+        limit =
+            inside && section->size < UINT64_MAX - start ? start + section->size : limit;
+    }
+    uint64_t end =
+        s->size < UINT64_MAX - out->address ? out->address + s->size : UINT64_MAX;
+    out->end = s->size ? end : limit;
+    out->open = s->size == 0;
+}
+
 static void add_symbol(struct reading *r, size_t index, const struct raw_symbol *s)
 {
     struct elf *e = r->elf;
     enum symbol_kind kind;
+    struct symbol_entry entry = {.length = SYMBOL_MEASURE, .text = (uint8_t)r->text};
     const struct elf_section *section = section_of(r, index, s);
+    find_range(e, s, section, &entry);
+    if (!symbol_table_needs(r->table, entry.address, entry.open ? 0 : entry.end))
+        return;
     struct str name = str_part(r->names, s->name, 4);
     name = str_head(name, str_find(name, '\0'));
     if (s->section == SHN_UNDEF || name.len == 0 || is_mapping_symbol(e, name) ||
         !is_code_symbol(s, section, name, &kind))
         return;
-    uint64_t address = s->value, limit = UINT64_MAX;
-    if (e->machine == ELF_ARM && kind == SYMBOL_FUNCTION)
-        address &= ~(uint64_t)1; /* bit 0 marks Thumb code */
-    if (section && e->type == ELF_RELOCATABLE)
-        address += section->offset;
-    if (section) {
-        uint64_t start = e->type == ELF_RELOCATABLE ? section->offset : section->address;
-        bool inside = address >= start && address - start < section->size;
-        limit =
-            inside && section->size < UINT64_MAX - start ? start + section->size : limit;
-    }
-    uint64_t end = s->size < UINT64_MAX - address ? address + s->size : UINT64_MAX;
-    symbol_table_add(r->table, (struct symbol_entry){.address = address,
-                                                     .end = s->size ? end : limit,
-                                                     .open = s->size == 0,
-                                                     .name = name.ptr,
-                                                     .length = SYMBOL_MEASURE,
-                                                     .text = (uint8_t)r->text,
-                                                     .kind = kind,
-                                                     .binding = binding_of(s)});
+    entry.name = name.ptr;
+    entry.kind = kind;
+    entry.binding = binding_of(s);
+    symbol_table_add(r->table, entry);
 }
 
 /* The .symtab_shndx of a symbol table. */
@@ -200,8 +210,17 @@ static void add_go(struct symbol_table *t, struct elf *file)
 bool symtab_init(struct symbol_table *t, struct elf *file, struct elf *debug,
                  struct arena *arena, struct error *err)
 {
+    return symtab_init_filtered(t, file, debug, NULL, arena, err);
+}
+
+bool symtab_init_filtered(struct symbol_table *t, struct elf *file, struct elf *debug,
+                          struct symbol_filter *filter, struct arena *arena,
+                          struct error *err)
+{
     struct elf *main = has_symtab(debug) ? debug : has_symtab(file) ? file : NULL;
     symbol_table_init(t, arena);
+    if (filter)
+        symbol_table_filter(t, filter);
     if (main)
         add_table(t, main, ELF_SYMTAB);
     else if (!add_mini(t, file, arena, err))

@@ -19,6 +19,12 @@
 bool symtab_init(struct symbol_table *t, struct elf *file, struct elf *debug,
                  struct arena *arena, struct error *err);
 
+/* The same with a filter (symbol_table.h): most symbols are not stored, nor their names
+ * read. NULL: all are stored. */
+bool symtab_init_filtered(struct symbol_table *t, struct elf *file, struct elf *debug,
+                          struct symbol_filter *filter, struct arena *arena,
+                          struct error *err);
+
 /* Finds a defined function or variable by its exact name in .dynsym, then in .symtab. False if
  * there is none. Linear time. */
 bool symtab_find(struct elf *e, struct str name, uint64_t *address);

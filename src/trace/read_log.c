@@ -338,7 +338,8 @@ static bool read_line(struct reading *q, log_parser parse, struct str text, bool
 {
     struct log_line line;
     enum log_kind kind = parse(text, &line);
-    if (cut && (kind == LOG_OTHER || (kind >= LOG_INSTRUCTION && line.is_open))) {
+    if (cut && (kind == LOG_OTHER || kind == LOG_NOTE ||
+                (kind >= LOG_INSTRUCTION && line.is_open))) {
         trace_reader_flaw(q->r, "the last line is truncated", q->line, 0, text);
         return true;
     }

@@ -57,11 +57,16 @@ static bool add_side(struct builder *b, struct side *side, event_id as,
     return ok;
 }
 
-/* The event of `before` with the name of the first one of `after`; else its first one. */
-static void choose_events(struct side *before, struct side *after)
+/* As requested; else the first one of `after`, and the event of `before` with its name, or
+ * its first one. */
+static void choose_events(struct side *before, struct side *after,
+                          const struct diff_options *o)
 {
     const struct profile *p = after->profile;
-    after->event = p->event_count > 1;
+    after->event = o->events[1] ? o->events[1] : p->event_count > 1;
+    before->event = o->events[0];
+    if (before->event)
+        return;
     before->event = profile_find_event(before->profile,
                                        profile_string(p, p->events[after->event].name));
     if (!before->event)
@@ -101,7 +106,7 @@ struct profile *transform_diff(const struct profile *before, const struct profil
     struct builder b;
     struct profile *p = NULL;
     struct side sides[2] = {{before, 0, 1}, {after, 0, 1}};
-    choose_events(&sides[0], &sides[1]);
+    choose_events(&sides[0], &sides[1], o);
     if (o->normalise)
         normalise(&sides[0], &sides[1]);
     if (!builder_init(&b, BUILD_COUNT))

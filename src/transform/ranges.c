@@ -124,3 +124,69 @@ uint64_t time_point_resolve(const struct time_point *t, uint64_t first, uint64_t
         return t->ns;
     }
 }
+
+static bool bad_slice(struct str text, struct error *err)
+{
+    error_set(err, "invalid share of the time '%.*s'", STR_ARG(text));
+    return error_hint(err, "10%%-20%%, or 10%%/2, the second tenth");
+}
+
+static bool take_percent(struct str *text, double *percent)
+{
+    struct str number = str_cut(text, '%');
+    return number_parse_double(number, percent) && *percent >= 0 && *percent <= 100;
+}
+
+/* "10%-20%" or "10%/2". */
+static bool parse_slice(struct str text, struct time_point *start, struct time_point *end,
+                        struct error *err)
+{
+    struct str rest = text;
+    double first, last;
+    uint64_t part;
+    if (!take_percent(&rest, &first) || rest.len == 0)
+        return bad_slice(text, err);
+    bool is_part = rest.ptr[0] == '/', is_range = rest.ptr[0] == '-';
+    rest = str_skip(rest, 1);
+    if (is_part) {
+        if (!number_parse_u64(rest, &part) || part == 0 || (double)part * first > 100)
+            return bad_slice(text, err);
+        last = (double)part * first;
+        first = last - first;
+    } else if (!is_range || !str_ends(rest, STR("%")) || !take_percent(&rest, &last) ||
+               rest.len) {
+        return bad_slice(text, err);
+    }
+    *start = (struct time_point){.at = TIME_POINT_PERCENT, .percent = first};
+    *end = (struct time_point){.at = TIME_POINT_PERCENT, .percent = last};
+    return true;
+}
+
+/* "START,STOP": either may be missing. */
+static bool parse_range(struct str text, struct time_point *start, struct time_point *end,
+                        struct error *err)
+{
+    struct str stop = text, from = str_cut(&stop, ',');
+    return (from.len == 0 || time_point_parse(from, start, err)) &&
+           (stop.len == 0 || time_point_parse(stop, end, err));
+}
+
+static bool ends_first(const struct time_point *start, const struct time_point *end)
+{
+    if (start->at != end->at || start->at == TIME_POINT_NONE)
+        return false;
+    return start->at == TIME_POINT_PERCENT ? start->percent >= end->percent
+                                           : start->ns >= end->ns;
+}
+
+bool time_span_parse(struct str text, struct time_point *start, struct time_point *end,
+                     struct error *err)
+{
+    bool is_slice = str_has(text, STR("%-")) || str_has(text, STR("%/"));
+    *start = *end = (struct time_point){.at = TIME_POINT_NONE};
+    if (is_slice ? !parse_slice(text, start, end, err)
+                 : !parse_range(text, start, end, err))
+        return false;
+    return !ends_first(start, end) ||
+           error_set(err, "'%.*s' ends before it begins", STR_ARG(text));
+}

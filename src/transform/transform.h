@@ -152,7 +152,10 @@ struct profile *transform_apply(const struct transform_options *o, struct profil
                                 const struct transform **emptied, struct error *err);
 
 struct diff_options {
-    bool normalise;            /* scale before to the total of after */
+    bool normalise; /* scale before to the total of after */
+    event_id
+        events[2]; /* of BEFORE and AFTER; 0: the first of AFTER, and of BEFORE the one
+                           with its name */
     enum thread_style threads; /* THREAD_COMM: IDs differ between runs, names do not */
 };
 
@@ -173,6 +176,10 @@ bool number_set_has(const struct number_set *set, uint64_t number);
 /* "12.5" (seconds on the clock of the input; also 12500ms, us, ns), "+1.5" (from the
  * first sample), "20%". */
 bool time_point_parse(struct str text, struct time_point *out, struct error *err);
+
+/* "START,STOP", either of which may be missing; "10%-20%"; "10%/2": the second tenth. */
+bool time_span_parse(struct str text, struct time_point *start, struct time_point *end,
+                     struct error *err);
 
 /* The time on the clock of an input whose samples are from `first` to `last`. The last
  * sample is before 100 percent. */

@@ -69,6 +69,21 @@ static size_t index_of(struct unwind_functions *f, uint64_t address)
     return (size_t)*index;
 }
 
+bool unwind_functions_range(const struct unwind_functions *f, uint64_t address,
+                            uint64_t *start, uint64_t *end)
+{
+    const struct cfi_section *section = &f->source.sections[0];
+    struct cfi_fde fde;
+    uint64_t at;
+    if (!cfi_header_find(&f->header, address, &at) || at < section->address ||
+        !cfi_at(section, at - section->address, &fde) ||
+        address - fde.start >= fde.end - fde.start)
+        return false;
+    *start = fde.start;
+    *end = fde.end;
+    return true;
+}
+
 const struct unwind_table *unwind_functions_table(struct unwind_functions *f,
                                                   uint64_t offset)
 {

@@ -35,6 +35,10 @@ bool unwind_functions_init(struct unwind_functions *f, const struct unwind_sourc
 const struct unwind_table *unwind_functions_table(struct unwind_functions *f,
                                                   uint64_t offset);
 
+/* The range of the function at an address of the file's tables. */
+bool unwind_functions_range(const struct unwind_functions *f, uint64_t address,
+                            uint64_t *start, uint64_t *end);
+
 /* Return true if the code uses frame pointers: most of it computes the CFA from them.
  * In a large file, only some functions are checked. */
 bool unwind_functions_use_frame_pointers(const struct unwind_functions *f);

@@ -68,6 +68,9 @@ static void whole_numbers_are_written_in_full(void **state)
     assert_written(-41, "-41");
     assert_written(9007199254740991, "9007199254740991");
     assert_written(1000000000000000, "1000000000000000");
+    assert_written(9007199254740994, "9007199254740994");
+    assert_written(-123456789012345680, "-123456789012345680");
+    assert_written(18446744073709549568.0, "18446744073709549568");
 }
 
 /* Around each power of ten and of two, where the number of digits changes. */
@@ -190,6 +193,8 @@ static void fixed_decimals(void **state)
     assert_fixed(-12.5, 0, "-13");
     assert_fixed(0.000000001, 9, "0.000000001");
     assert_fixed(1e14, 1, "100000000000000.0");
+    assert_fixed(999999999999999, 2, "999999999999999.00");
+    assert_fixed(140737488355327.5, 3, "140737488355327.500");
     assert_fixed(1e20, 2, "1e+20"); /* too large for decimals */
 }
 

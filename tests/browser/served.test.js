@@ -83,7 +83,7 @@ module.exports = (test) => {
         await ready(page);
         assert.equal(await page.evaluate(() => window.stoke.state.view), "sandwich");
         await page.keyboard.press("4");
-        await page.waitForURL(/down/);
+        await page.waitForURL(/tree/);
         await page.goBack();
         await page.waitForURL(/sandwich/);
         await page.goto("about:blank");
@@ -167,7 +167,7 @@ module.exports = (test) => {
         await through(page, `http://127.0.0.1:${port}/#%7B%22view%22%3A%22down%22%7D`);
         await ready(page);
         assert.equal(await total(page), 9);
-        assert.equal(await page.evaluate(() => window.stoke.state.view), "down");
+        assert.equal(await page.evaluate(() => window.stoke.state.view), "tree");
         const other = await bench.openIn(await bench.context());
         await through(other, `http://127.0.0.1:${port}/`);
         await other.waitForURL(/again/);

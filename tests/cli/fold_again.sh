@@ -51,6 +51,13 @@ for turn in range(150):
     for line in once.split(b"\n"):
         assert not any(c < 32 or c == 127 for c in line), line
 
+# The first frame of a line may be anything, too.
+lone = [b"#", b"# ", b"#;", b"# 1", b"#;a", b" #", b"#\t", b"a;#", b"##", b"a"]
+once = fold(b"".join(b"%s %d\n" % (frame, 1 << i) for i, frame in enumerate(lone)))
+given = fold(b"".join(b"%s;%s 1\n" % (frame, b"#") for frame in lone))
+for text in once, given:
+    assert stacks(text) == stacks(fold(text)), (text, fold(text))
+
 # Empty names are frames, except at the end; .stoke files preserve complete sums.
 for turn in range(60):
     rows, expected = [], {}

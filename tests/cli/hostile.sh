@@ -129,3 +129,12 @@ sys.stdout.buffer.write(
 PY
 status 0 stoke fold lines.pb
 says 'more inlined functions at an address'
+
+# The list of possible formats has whole names only, and says where the others are.
+printf 'no profile\nat all\n' >text
+status 1 stoke fold text
+says 'possible formats: .*stoke help formats'
+sed -n 's/.*possible formats: \(.*\), \.\.\. .*/\1/p' err | tr -d ' ' | tr , '\n' >names
+[ -s names ] || fail "no names: $(cat err)"
+stoke help formats | sed -n 's/^  \([^ ]*\) .*/\1/p' >formats
+[ -z "$(grep -vxFf formats names)" ] || fail "unknown: $(grep -vxFf formats names)"

@@ -281,7 +281,6 @@ refused() {
 }
 refused 2 'nothing to record' -F 99
 refused 2 'cannot be combined with single' -a -p $$
-refused 2 'cannot be combined with running processes' -p $$ true
 refused 2 'there is no process 4194305' -p 4194305
 refused 2 "unknown event 'cycle'" -e cycle true
 refused 2 'unknown modifier' -e cycles:x true

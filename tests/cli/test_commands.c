@@ -71,7 +71,8 @@ static void test_kinds(void **state)
             const struct option *o = at.option;
             bool flag = o->kind == OPTION_FLAG || o->kind == OPTION_CLEAR ||
                         o->kind == OPTION_SET;
-            if (o->kind != OPTION_IGNORED && flag != !o->arg)
+            if (o->kind != OPTION_IGNORED && o->kind != OPTION_REPLACED &&
+                flag != !o->arg)
                 fail_msg("%s --%s: a value, or none?", commands[i]->name, o->names);
             if ((o->kind == OPTION_CHOICE && !o->choices) ||
                 (o->kind == OPTION_PARSED) != (o->parse != NULL))

@@ -167,6 +167,11 @@ same expected out
 head -c -64 "$TESTS/trace/inputs/columns/cva6" >cut
 status 0 stoke trace cut -d "$binary"
 says 'cut:196:1: the last line is truncated' err
+for end in 'core   0: 0x' 'core   0: 3 0x00000000800' 'core   0: 3 0x0000000080000052 (0x47'; do
+    { head -20 "$log"; printf %s "$end"; } >cut
+    status 0 stoke trace cut -d "$binary"
+    says 'cut:21:1: the last line is truncated' err
+done
 # "Executed N times" in hexadecimal, of an instruction that Spike shows once.
 { sed -n 10p "$log" | sed 's/: 3 /: /'; echo 'core   0: Executed 10 times'; } >repeated
 status 0 stoke trace -q repeated -d "$binary" 

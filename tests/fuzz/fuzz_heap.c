@@ -31,15 +31,18 @@ int fuzz_one(const uint8_t *data, size_t size)
     struct str rest = {(const char *)data + (size > 0), size - (size > 0)};
     CHECK(heap_events_init(&e, NULL, size && data[0] % 2 ? 4096 : 0));
     for (unsigned turn = 0; rest.len; turn++) {
-        size_t length = heap_record_length(rest);
+        struct heap_entry event;
+        size_t length = heap_event_read(&event, rest);
         if (!length)
             break;
-        heap_events_apply(&e, &origins[turn % 3 == 2], str_head(rest, length));
+        heap_events_apply(&e, &origins[turn % 3 == 2], &event);
         rest = str_skip(rest, length);
     }
     heap_events_finish(&e);
     if (!e.failed)
         check_totals(&e);
     heap_events_deinit(&e);
+    heap_origin_deinit(&origins[0]);
+    heap_origin_deinit(&origins[1]);
     return 0;
 }

@@ -345,6 +345,10 @@ def test_option(tap):
         status, frames, err = frames_of(["--limits", limits], deep)
         tap.result(f"--limits {limits} keeps them", "" if (status, frames, err) ==
                    (0, 2_000_000, "") else f"{status} {frames} {err[:200]}")
+    samples = b"a 1/1 %d.0: 1 cycles:\n" + b"\t1 f (/a)\n" * 1_100_000 + b"\n"
+    status, _, err = run_once([STOKE, "report", "-"], input=samples % 1 + samples % 2)
+    tap.result("perf script: both truncated stacks are reported", "" if status == 0 and
+               "2 stacks are truncated" in err.decode() else f"{status} {err[:200]}")
     status, _, err = run_once([STOKE, "info", "--json", "-"], input=deep)
     facts = json.loads(_)
     tap.result("info reports the cut stack", "" if "limit" in json.dumps(facts)

@@ -3,7 +3,6 @@
 """stoke stacks against the truth: each CPython on this machine runs victim.py, which reports its own
 stacks; a C program has a known stack."""
 
-import glob
 import json
 import os
 import re
@@ -12,6 +11,7 @@ import subprocess
 import tempfile
 import time
 
+import cpython
 import tap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -19,26 +19,6 @@ VICTIM = os.path.join(HERE, "victim.py")
 ARRIVE = 120  # seconds until all threads of the program wait, also on a busy machine
 LEAVES = [r"recursion$", r"wait$", r"inner$", r"wait$", r"__getattr__$", r"made$"]
 ROOTS = ("_bootstrap", "Thread._bootstrap")
-
-
-def pythons():
-    """Each CPython 3 of this machine once: {its real path: (major, minor)}."""
-    found = {}
-    names = ["python3"] + [f"python3.{minor}" for minor in range(8, 15)]
-    folders = os.environ.get("PATH", "").split(":") + ["/usr/bin"]
-    paths = [os.path.join(folder, name) for folder in folders for name in names]
-    root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
-    paths += glob.glob(os.path.join(root, "versions", "3.*", "bin", "python3"))
-    for path in paths:
-        path = os.path.realpath(path)
-        if path in found or not os.access(path, os.X_OK) or "shims" in path:
-            continue
-        status, out, _ = tap.run([path, "-c", "import sys, zlib\n"
-                                  "print(sys.implementation.name, *sys.version_info[:2])"])
-        words = out.decode().split()
-        if status == 0 and words and words[0] == "cpython":
-            found[path] = (int(words[1]), int(words[2]))
-    return found
 
 
 def may_trace():
@@ -205,7 +185,7 @@ def main():
     if not may_trace():
         report.skip("stacks", "no right to trace processes")
         report.done()
-    found = pythons()
+    found = cpython.installed()
     for path, version in sorted(found.items()):
         name = f"stacks of Python {version[0]}.{version[1]} ({path})"
         if (3, 8) <= version <= (3, 14):

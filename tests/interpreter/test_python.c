@@ -284,6 +284,66 @@ static void test_native(void **state)
         assert_int_equal(python_native(str_of(cases[i].name)), cases[i].role);
 }
 
+/* Walks a stack as the kernel does (os/interpreter_stacks.bpf.c). */
+static size_t walk(const struct result *r, const struct interpreter_walk *l,
+                   struct interpreter_walk_frame *frames, size_t room)
+{
+    struct memory m = memory_of(&r->access);
+    uint64_t at = memory_u64(&m, r->thread.state + l->thread_frame);
+    size_t count = 0;
+    if (l->cframe_frame != INTERPRETER_WALK_ABSENT)
+        at = memory_u64(&m, at + l->cframe_frame);
+    for (; at && count < room; at = memory_u64(&m, at + l->frame_previous)) {
+        uint64_t code = memory_u64(&m, at + l->frame_code) & ~INTERPRETER_WALK_BITS;
+        uint64_t instruction = memory_u64(&m, at + l->frame_instruction);
+        if (l->frame_owner != INTERPRETER_WALK_ABSENT &&
+            memory_u8(&m, at + l->frame_owner) >= l->owner_native)
+            continue;
+        if (l->code_start != INTERPRETER_WALK_ABSENT)
+            instruction -= code + l->code_start;
+        frames[count++] = (struct interpreter_walk_frame){
+            .code = code,
+            .instruction = (int32_t)instruction,
+            .check = interpreter_walk_check(memory_u64(&m, code + l->code_lines),
+                                            memory_u32(&m, code + l->code_first_line)),
+        };
+    }
+    assert_false(m.failed);
+    return count;
+}
+
+/* The frames that the kernel finds have the names and lines of those that are read here; a
+ * code object whose address was reused has none. */
+static void test_walk(void **state)
+{
+    (void)state;
+    for (unsigned minor = PYTHON_MINOR_MIN; minor <= PYTHON_MINOR_MAX; minor++) {
+        struct result r;
+        struct interpreter_walk l;
+        struct interpreter_walk_frame frames[8];
+        struct interpreter_frame f;
+        make(minor);
+        examine(&r);
+        assert_true(interpreters[0]->layout(&r.runtime, &l));
+        assert_true(l.frame_size <= INTERPRETER_WALK_FRAME_BYTES);
+        size_t count = walk(&r, &l, frames, 8), next = 0;
+        assert_true(count > 1);
+        for (size_t i = 0; i < count; i++, next++) {
+            while (r.stack.frames[next].is_hidden)
+                next++;
+            assert_true(interpreters[0]->describe(&r.runtime, &frames[i], &f));
+            assert_true(str_equal(f.function, r.stack.frames[next].function));
+            assert_true(str_equal(f.file, r.stack.frames[next].file));
+            assert_int_equal(f.line, r.stack.frames[next].line);
+        }
+        frames[0].check++;
+        assert_false(interpreters[0]->describe(&r.runtime, &frames[0], &f));
+        frames[1].code += 4096;
+        assert_false(interpreters[0]->describe(&r.runtime, &frames[1], &f));
+        arena_deinit(&r.arena);
+    }
+}
+
 /* "w" work, "l" loop, "i" internal; frames: "f", "e" an entry, "h" a hidden entry. The result
  * is native indexes as digits, interpreted ones as letters. */
 static enum merge_result merge(const char *native, bool is_whole, const char *frames,
@@ -313,7 +373,7 @@ static void test_merge(void **state)
 {
     (void)state;
     char text[32];
-    assert_int_equal(merge("wilwliw", true, &"ffeee"[1], INTERPRETER_WHOLE, text),
+    assert_int_equal(merge("wilwliw", true, "feee", INTERPRETER_WHOLE, text),
                      MERGE_DOUBTFUL);
     assert_string_equal(text, "0123456abcd");
     assert_int_equal(merge("wilwliw", true, "ffefe", INTERPRETER_WHOLE, text),
@@ -325,7 +385,13 @@ static void test_merge(void **state)
     assert_string_equal(text, "0a2bc");
     assert_int_equal(merge("wlwlw", true, "f", INTERPRETER_TORN, text), MERGE_PARTIAL);
     assert_string_equal(text, "0a234");
-    assert_int_equal(merge("wlwlw", true, "e", INTERPRETER_WHOLE, text), MERGE_DOUBTFUL);
+    assert_int_equal(merge("wlwlwlw", true, "e", INTERPRETER_WHOLE, text),
+                     MERGE_DOUBTFUL);
+    /* the innermost loop has no frame yet */
+    assert_int_equal(merge("wlilwlw", true, "efe", INTERPRETER_WHOLE, text), MERGE_EXACT);
+    assert_string_equal(text, "0a4bc6");
+    assert_int_equal(merge("lil", false, "fe", INTERPRETER_WHOLE, text), MERGE_PARTIAL);
+    assert_string_equal(text, "ab");
     assert_int_equal(merge("", true, "", INTERPRETER_WHOLE, text), MERGE_EXACT);
     assert_string_equal(text, "");
 }
@@ -336,7 +402,7 @@ int main(void)
         UNIT(test_versions),    UNIT(test_unknown_thread), UNIT(test_refused),
         UNIT(test_absent),      UNIT(test_members),        UNIT(test_hostile),
         UNIT(test_huge_string), UNIT(test_corruptions),    UNIT(test_lines),
-        UNIT(test_native),      UNIT(test_merge),
+        UNIT(test_native),      UNIT(test_merge),          UNIT(test_walk),
     };
     return UNITS_RUN(units);
 }

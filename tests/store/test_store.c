@@ -5,6 +5,10 @@
 #include "unit.h"
 #include <stdlib.h>
 #include <unistd.h>
+#if __has_include(<sqlite3.h>)
+#include "store/stacks.h"
+#include <sqlite3.h>
+#endif
 
 #define WINDOWS ((uint64_t)6)
 #define SAMPLES 200
@@ -152,6 +156,151 @@ static void what_is_stored_is_read_back(void **state)
     store_close(s);
 }
 
+/* A profile with one sample in a function without a name. */
+static struct profile *make_unnamed(uint64_t time, uint64_t offset)
+{
+    struct builder b;
+    struct error err;
+    assert_true(builder_init(&b, BUILD_KEEP));
+    struct frame f = {.module = builder_module(&b, STR("/bin/late"), STR("00ff")),
+                      .offset = offset};
+    struct sample s = {.time = time, .cpu = CPU_NONE, .count = 1, .weight = 1};
+    s.event = builder_event(&b, STR("cpu-clock"), UNIT_NANOSECONDS);
+    s.thread = builder_thread(&b, 1, 1, STR("late"));
+    s.stack = builder_push(&b, 0, builder_frame(&b, &f));
+    builder_add(&b, &s);
+    struct profile *p = builder_finish(&b, &err);
+    builder_deinit(&b);
+    return p;
+}
+
+static void add_unnamed(struct store *s, uint64_t start, uint64_t offset,
+                        const struct store_name *names, size_t count)
+{
+    struct error err;
+    struct profile *p = make_unnamed(start, offset);
+    struct store_window w = {.profile = p,
+                             .start = start,
+                             .end = start + STORE_SECOND,
+                             .names = names,
+                             .name_count = count};
+    assert_true(s->kind->add(s, &w, &err));
+    profile_destroy(p);
+}
+
+static void check_leaf(struct store *s, uint64_t start, const char *name, uint64_t offset)
+{
+    struct builder b;
+    struct error err;
+    struct store_span span = {start, start + STORE_SECOND};
+    assert_true(builder_init(&b, BUILD_KEEP));
+    assert_true(s->kind->read(s, &span, &b, &err));
+    const struct profile *p = b.profile;
+    assert_int_equal(p->sample_count, 1);
+    const struct frame *f = &p->frames[p->stacks[p->samples[0].stack].frame];
+    assert_true(str_equal(profile_string(p, f->name), str_of(name)));
+    assert_int_equal(f->offset, offset);
+    builder_deinit(&b);
+}
+
+static void names_may_follow_later(void **state)
+{
+    struct error err;
+    (void)state;
+    uint64_t first = (START + 2000) * STORE_SECOND, second = first + 10 * STORE_SECOND;
+    const struct store_name late = {STR("/bin/late"), STR("00ff"), 0x10, 0x20,
+                                    STR("late_name")};
+    struct store *s = store_open(path, STORE_WRITE, &err);
+    assert_non_null(s);
+    add_unnamed(s, first, 0x14, NULL, 0);
+    check_leaf(s, first, "", 0x14);
+    add_unnamed(s, second, 0x20, &late, 1);
+    check_leaf(s, first, "late_name", 0);
+    check_leaf(s, second, "", 0x20);
+    store_close(s);
+}
+
+#if __has_include(<sqlite3.h>)
+
+static void run_sql(sqlite3 *db, const char *sql)
+{
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+}
+
+/* Writes the stacks as version 1 does: a row each. */
+static void make_rows_of_stacks(sqlite3 *db)
+{
+    sqlite3_stmt *q;
+    struct error err;
+    char sql[100];
+    assert_int_equal(
+        sqlite3_prepare_v2(db, "SELECT first, count, data FROM stacks", -1, &q, NULL),
+        SQLITE_OK);
+    while (sqlite3_step(q) == SQLITE_ROW) {
+        struct arena arena = ARENA_INIT;
+        struct store_stack *stacks;
+        uint64_t first = (uint64_t)sqlite3_column_int64(q, 0);
+        size_t count = (size_t)sqlite3_column_int64(q, 1);
+        struct str bytes = {sqlite3_column_blob(q, 2),
+                            (size_t)sqlite3_column_bytes(q, 2)};
+        assert_true(store_stacks_decode(bytes, first, count, &arena, &stacks, &err));
+        for (size_t i = 0; i < count; i++) {
+            format_text(sql, sizeof sql, "INSERT INTO stack VALUES(%llu, %u, %u)",
+                        (unsigned long long)(first + i), stacks[i].parent,
+                        stacks[i].frame);
+            run_sql(db, sql);
+        }
+        arena_deinit(&arena);
+    }
+    sqlite3_finalize(q);
+}
+
+static void make_version_1(void)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    run_sql(db, "BEGIN");
+    make_rows_of_stacks(db);
+    run_sql(db, "DROP TABLE stacks; DROP TABLE symbol; PRAGMA user_version=1; COMMIT");
+    sqlite3_close(db);
+}
+
+static uint64_t digest_of_all(struct store *s)
+{
+    struct builder b;
+    struct error err;
+    struct store_span span = {0, (START + 1900) * STORE_SECOND};
+    assert_true(builder_init(&b, BUILD_KEEP));
+    assert_true(s->kind->read(s, &span, &b, &err));
+    uint64_t sum = digest(b.profile);
+    builder_deinit(&b);
+    return sum;
+}
+
+static void version_1_is_read_and_continued(void **state)
+{
+    struct error err;
+    (void)state;
+    struct store *s = store_open(path, STORE_READ, &err);
+    assert_non_null(s);
+    uint64_t before = digest_of_all(s);
+    store_close(s);
+    make_version_1();
+    s = store_open(path, STORE_READ, &err);
+    assert_non_null(s);
+    assert_true(digest_of_all(s) == before);
+    store_close(s);
+    s = store_open(path, STORE_WRITE, &err);
+    assert_non_null(s);
+    uint64_t later = (START + 3000) * STORE_SECOND;
+    add_unnamed(s, later, 0x30, NULL, 0);
+    assert_true(digest_of_all(s) == before);
+    check_leaf(s, later, "", 0x30);
+    store_close(s);
+}
+
+#endif
+
 static void retention_removes_the_oldest(void **state)
 {
     struct error err;
@@ -159,11 +308,18 @@ static void retention_removes_the_oldest(void **state)
     (void)state;
     struct store *s = store_open(path, STORE_WRITE, &err);
     assert_non_null(s);
+    struct store_limits later = {.age = 500 * STORE_SECOND};
+    assert_true(s->kind->retain(s, &later, (START + 1500) * STORE_SECOND, &err));
+    assert_true(s->kind->usage(s, &u, &err));
+    uint64_t stacks = u.stacks, day = (START + 90000) * STORE_SECOND;
+    assert_int_equal(count_of(s, 0, (START + 1900) * STORE_SECOND), SAMPLES);
+    add_unnamed(s, day, 1, NULL, 0); /* one day later: another era */
     struct store_limits age = {.age = 100 * STORE_SECOND};
-    assert_true(s->kind->retain(s, &age, (START + 1050) * STORE_SECOND, &err));
+    assert_true(s->kind->retain(s, &age, day + 50 * STORE_SECOND, &err));
     assert_true(s->kind->usage(s, &u, &err));
     assert_int_equal(u.windows, 1);
-    assert_int_equal(u.samples, SAMPLES);
+    assert_int_equal(u.samples, 1);
+    assert_true(stacks > 1 && u.stacks == 1);
     struct store_limits size = {.bytes = 1};
     assert_true(s->kind->retain(s, &size, (START + 1050) * STORE_SECOND, &err));
     assert_true(s->kind->usage(s, &u, &err));
@@ -205,6 +361,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spans_add_up),
         cmocka_unit_test(what_is_stored_is_read_back),
+        cmocka_unit_test(names_may_follow_later),
+#if __has_include(<sqlite3.h>)
+        cmocka_unit_test(version_1_is_read_and_continued),
+#endif
         cmocka_unit_test(retention_removes_the_oldest),
     };
     if (is_absent()) {

@@ -183,12 +183,63 @@ static void measures_names_if_requested(void **state)
     arena_deinit(&arena);
 }
 
+/* --- Filter --- */
+
+#define SYMBOLS ((uint64_t)20000)
+#define CHOSEN ((size_t)40)
+
+/* Functions with gaps, some nested, some without a size; in an order that is not sorted. */
+static void add_many(struct symbol_table *t)
+{
+    static char names[SYMBOLS][8];
+    for (uint64_t i = 0; i < SYMBOLS; i++) {
+        uint64_t at = i * 7919 % SYMBOLS, start = 0x1000 + 64 * at;
+        snprintf(names[at], sizeof names[at], "f%u", (unsigned)at);
+        struct symbol_entry e =
+            function(start, start + (at % 5 ? 48 : 200 + at % 300), names[at]);
+        symbol_table_add(t, at % 11 ? e : open_end(e));
+    }
+}
+
+static void a_filtered_table_answers_alike(void **state)
+{
+    struct symbol_table all, few;
+    struct error err;
+    uint64_t chosen[CHOSEN];
+    (void)state;
+    for (size_t i = 0; i < CHOSEN; i++)
+        chosen[i] = 0xf00 + i * i * 801;
+    struct symbol_filter filter = {.addresses = chosen, .count = CHOSEN};
+    symbol_table_init(&all, &arena);
+    symbol_table_init(&few, &arena);
+    symbol_table_filter(&few, &filter);
+    add_many(&all);
+    add_many(&few);
+    assert_true(symbol_table_finish(&all, SYMBOLS_BEST, &err));
+    assert_true(symbol_table_finish(&few, SYMBOLS_BEST, &err));
+    assert_true(few.count < 20 * CHOSEN && all.count == SYMBOLS);
+    for (size_t i = 0; i < CHOSEN; i++) {
+        char expected[100];
+        uint64_t start, end, begin, stop;
+        snprintf(expected, sizeof expected, "%s", name_at(&all, chosen[i]));
+        assert_string_equal(name_at(&few, chosen[i]), expected);
+        symbol_table_part(&all, chosen[i], &start, &end);
+        symbol_table_part(&few, chosen[i], &begin, &stop);
+        if (expected[0] != '-') /* no other symbol begins in the part */
+            assert_true(begin <= chosen[i] && stop == end);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(finds_the_symbol_at_an_address), UNIT(chooses_among_aliases),
-        UNIT(ends_symbols_without_a_size),    UNIT(local_labels_do_not_split_functions),
-        UNIT(the_newest_wins_if_requested),   UNIT(measures_names_if_requested),
+        UNIT(a_filtered_table_answers_alike),
+        UNIT(finds_the_symbol_at_an_address),
+        UNIT(chooses_among_aliases),
+        UNIT(ends_symbols_without_a_size),
+        UNIT(local_labels_do_not_split_functions),
+        UNIT(the_newest_wins_if_requested),
+        UNIT(measures_names_if_requested),
     };
     return UNITS_RUN(units);
 }

@@ -60,10 +60,10 @@ class Core {
     }
 
     /* In pieces of that size, as from a stream. */
-    open(bytes, name, piece = 65536) {
+    open(bytes, name, piece = 65536, slot = 0) {
         this.feed(bytes, name, piece);
         this.call("core_feed", 0, 1);
-        return this.json("core_finish", 0);
+        return this.json("core_finish", slot);
     }
 
     feed(bytes, name, piece = 65536) {
@@ -422,6 +422,72 @@ function checkLayout() {
             : JSON.stringify([boxes, info, hits]));
 }
 
+/* A perf script: `hot` of every 10 samples are in that function, 10 ms apart. */
+function recorded(hot, samples, event = "cpu-clock") {
+    const out = [];
+    for (let i = 0; i < samples; i++) {
+        const leaf = (i * 7) % 10 < hot ? "hot" : (i * 3) % 10 < 5 ? "cold" : "same";
+        out.push(`prog 7/${i % 2 ? 8 : 7} [000] ${(50 + i / 100).toFixed(6)}: 10000000 ${event}:`, `\tffffaa ${leaf}+0x1 (/bin/prog)`,
+            "\tffff01 main+0x2 (/bin/prog)", "");
+    }
+    return encoder.encode(out.join("\n"));
+}
+
+function compared(before, after, filters = [], event = 0) {
+    const core = new Core();
+    core.open(after, "after.txt");
+    core.open(before, "before.txt", 65536, 1);
+    core.call("core_show", JSON.stringify(filters), event, 0, 0);
+    const count = core.json("core_functions", 5, 0, 0);
+    const rows = new Map(core.json("core_function_rows", 0, count).map((f) => [f.name, f]));
+    return { core, rows, info: core.json("core_comparison") };
+}
+
+/* Less than chance is noise, also of a profile with another number of samples; filters by time
+ * and thread apply to both profiles; the event is chosen by name. */
+function checkChanges() {
+    const wrong = [];
+    const expect = (what, is) => { if (!is) wrong.push(what); };
+    const [LESS, MORE, FEW] = [1, 2, 3];
+    const { core, rows, info } = compared(recorded(2, 1000), recorded(5, 3000));
+    const hot = rows.get("hot").self_change;
+    expect("hot " + JSON.stringify(hot), hot.verdict === MORE && hot.low > 0.2 && hot.high < 0.4 && hot.before === 0.2 && hot.after === 0.5);
+    expect("cold " + JSON.stringify(rows.get("cold")), rows.get("same").self_change.verdict === LESS && rows.get("cold").change.verdict === 0 && rows.get("main").change.verdict === 0);
+    expect("order " + [...rows.keys()], [...rows.keys()][0] === "hot" && [...rows.keys()][1] === "same");
+    expect("info " + JSON.stringify(info), info.found >= 2 && info.explained > 0.9 && info.sides.every((s) => s.timed && s.event === "cpu-clock") && info.sides[1].samples === 3000);
+    core.call("core_color", 4);
+    const boxes = [0, 5].map((kind) => {
+        const { to } = core.json("core_chart", kind, 0);
+        core.call("core_draw", kind, 0, to, 1000, 0, 2);
+        const words = new Uint32Array(core.reply().slice().buffer), sizes = new Float32Array(words.buffer), names = new Map();
+        for (let at = 0; at < words.length; at += 6)
+            names.set(words[at + 4], [words[at + 3], sizes[at + 1] / 1000, words[at + 5] & 255]);
+        return names;
+    });
+    const at = boxes.map((names) => names.get(rows.get("hot").label));
+    expect("sides " + JSON.stringify(at), at[0][0] === at[1][0] && Math.abs(at[0][1] - 0.5) < 0.01 && Math.abs(at[1][1] - 0.2) < 0.01 && at[0][2] === 255);
+    const equal = compared(recorded(3, 2000), recorded(3, 1000));
+    expect("equal " + JSON.stringify(equal.info), equal.info.found === 0 && equal.info.others === 3);
+    const span = compared(recorded(2, 1000), recorded(5, 3000), [{ verb: "time", text: "", from: 0, to: 5e9 }, { verb: "tid", text: "7" }]);
+    const shown = span.core.json("core_show", JSON.stringify([{ verb: "time", text: "", from: 0, to: 5e9 }]), 0, 0);
+    expect("span " + JSON.stringify([span.info, shown]), span.info.sides.every((s) => s.samples > 240 && s.samples < 260) && shown.total === shown.base_total);
+    const one = compared(recorded(2, 1000), recorded(5, 3000), [{ verb: "time", text: "", from: 15e9, to: 20e9 }]);
+    expect("one side " + JSON.stringify(one.info), one.info.sides[0].samples === 0 && one.info.sides[1].samples > 490);
+    let refused = "";
+    try {
+        compared(recorded(2, 100), recorded(2, 100), [{ verb: "focus", text: "nothing" }]);
+    } catch (error) {
+        refused = error.message;
+    }
+    expect("none " + refused, /no samples remain in either/.test(refused));
+    const two = encoder.encode(decoder.decode(recorded(2, 500)) + "\n" + decoder.decode(recorded(9, 500, "faults")));
+    const event = compared(two, two, [], 2);
+    expect("event " + JSON.stringify([event.info, event.rows.get("hot")]), event.info.sides.every((s) => s.event === "faults") && event.rows.get("hot").self_change.after === 0.9);
+    const folded = compared(encoder.encode("a;b 3\na;c 2\n"), encoder.encode("a;b 9\n"));
+    expect("folded " + JSON.stringify(folded.info), folded.rows.get("b").change.verdict === FEW && !folded.info.sides[0].timed && folded.info.found === 0);
+    report("changes are beyond the noise, also with filters, another event and few samples", wrong.join("\n"));
+}
+
 /* Thousands of boxes in a pixel: at most one per pixel is drawn, and none outside. */
 function checkNarrow() {
     const core = new Core();
@@ -618,6 +684,7 @@ checkTrackWindows();
 checkBetween();
 checkLayout();
 checkNarrow();
+checkChanges();
 checkLevels();
 checkFarLooks();
 checkWaits();

@@ -7,8 +7,13 @@
 int EXPORT(core_chart)(uint32_t kind, uint32_t order)
 {
     struct json_writer w = begin_reply();
-    if (kind > CHART_TIME)
+    if (kind >= CHART_COUNT)
         return end_reply(false);
+    if (kind == CHART_BEFORE && core.orders[TREE_DOWN] != (enum tree_order)order) {
+        forget_tree(TREE_DOWN);
+        functions_deinit(&core.functions);
+        core.orders[TREE_DOWN] = (enum tree_order)order;
+    }
     if (kind < TREE_COUNT && core.orders[kind] != (enum tree_order)order) {
         forget_tree((enum tree_kind)kind);
         if (kind == TREE_DOWN)
@@ -35,7 +40,7 @@ int EXPORT(core_draw)(uint32_t kind, double from, double to, double width,
                       uint32_t first_row, uint32_t last_row)
 {
     begin_reply();
-    if (kind > CHART_TIME || !need_chart(kind) || !need_tones())
+    if (kind >= CHART_COUNT || !need_chart(kind) || !need_tones())
         return end_reply(false);
     struct window window = {from, to, width, first_row, last_row};
     struct looks looks = {core.tones, core.search.matches, core.tone_by, core.chosen};
@@ -46,7 +51,7 @@ int EXPORT(core_draw)(uint32_t kind, double from, double to, double width,
 /* The box at a position; NONE if there is none. */
 uint32_t EXPORT(core_hit)(uint32_t kind, uint32_t row, double x)
 {
-    if (kind > CHART_TIME || !core.charts[kind].made || row >= core.charts[kind].rows)
+    if (kind >= CHART_COUNT || !core.charts[kind].made || row >= core.charts[kind].rows)
         return NONE;
     const struct chart *c = &core.charts[kind];
     uint32_t box = chart_find(c, row, c->row_first[row], x);
@@ -80,7 +85,7 @@ static string_id node_label(const struct chart *c, uint32_t node)
 int EXPORT(core_box)(uint32_t kind, uint32_t box)
 {
     struct json_writer w = begin_reply();
-    if (kind > CHART_TIME || !need_chart(kind) || !need_functions())
+    if (kind >= CHART_COUNT || !need_chart(kind) || !need_functions())
         return end_reply(false);
     const struct chart *c = &core.charts[kind];
     if (box >= c->row_first[c->rows])
@@ -96,8 +101,11 @@ int EXPORT(core_box)(uint32_t kind, uint32_t box)
     if (c->tree) {
         json_member_double(&w, "self", c->tree->self[node]);
         json_member_double(&w, "total", c->tree->total[node]);
-        if (c->tree->base_total)
+        if (c->tree->base_total) {
             json_member_double(&w, "base_total", c->tree->base_total[node]);
+            reply_change(&w, "change", &core.shown, tree_label(c->tree, node), PART_TOTAL,
+                         c->tree->base_total[node], c->tree->total[node]);
+        }
         if (c->tree->waiting)
             json_member_double(&w, "waiting", c->tree->waiting[node]);
     }
@@ -128,7 +136,7 @@ int EXPORT(core_box)(uint32_t kind, uint32_t box)
  * there is none. From NONE: the first box of the first row. */
 uint32_t EXPORT(core_step)(uint32_t kind, uint32_t box, uint32_t way)
 {
-    if (kind > CHART_TIME || !core.charts[kind].made)
+    if (kind >= CHART_COUNT || !core.charts[kind].made)
         return NONE;
     const struct chart *c = &core.charts[kind];
     uint32_t row = 0, count = c->row_first[c->rows];
@@ -153,7 +161,7 @@ uint32_t EXPORT(core_step)(uint32_t kind, uint32_t box, uint32_t way)
  * there is none. */
 uint32_t EXPORT(core_next_match)(uint32_t kind, uint32_t box, int back)
 {
-    if (kind > CHART_TIME || !core.charts[kind].made || !core.search.matches)
+    if (kind >= CHART_COUNT || !core.charts[kind].made || !core.search.matches)
         return NONE;
     const struct chart *c = &core.charts[kind];
     uint32_t count = c->row_first[c->rows];

@@ -12,14 +12,26 @@ static struct profile *without_marks(void)
     return transform_run(transform_named(STR("hide")), core.shown.p, &options, &core.err);
 }
 
-/* The shown profile in a format that stoke writes, or "page": a .stoke file with all
- * marks. The reply is the file. */
+/* The profile of a page that is saved: the shown one, or one of those that are compared. NULL
+ * for other formats. */
+static const struct profile *profile_of_page(struct str format)
+{
+    if (str_equal(format, STR("page-after")))
+        return core.opened[0];
+    if (str_equal(format, STR("page-before")))
+        return core.opened[1];
+    return str_equal(format, STR("page")) ? core.shown.p : NULL;
+}
+
+/* The shown profile in a format that stoke writes; or a .stoke file with all marks, of the
+ * profile of "page", "page-after" or "page-before". The reply is the file. */
 int EXPORT(core_export)(const char *name, uint32_t length)
 {
     static const struct table_options csv = {.form = TABLE_CSV};
     struct str format = {name, length};
     begin_reply();
-    bool page = str_equal(format, STR("page")), table = str_equal(format, STR("csv"));
+    const struct profile *page = profile_of_page(format);
+    bool table = str_equal(format, STR("csv"));
     const struct exporter *e = exporter_named(page    ? STR("stoke")
                                               : table ? STR("table")
                                                       : format);
@@ -34,7 +46,7 @@ int EXPORT(core_export)(const char *name, uint32_t length)
         return end_reply(error_set(&core.err, "no such format"));
     struct profile *plain = page ? NULL : without_marks();
     bool ok = (page || plain) &&
-              e->write(plain ? plain : core.shown.p, &options, &core.reply, &core.err) &&
+              e->write(plain ? plain : page, &options, &core.reply, &core.err) &&
               output_finish(&core.reply);
     profile_destroy(plain);
     return end_reply(ok);

@@ -77,7 +77,7 @@ int EXPORT(core_partial)(void)
     tracks_deinit(&core.tracks);
     retire(&core.opened[0]);
     core.opened[0] = p;
-    reply_profile(&w, p);
+    reply_profile(&w, p, p);
     return end_reply(true);
 }
 
@@ -104,7 +104,7 @@ int EXPORT(core_finish)(uint32_t slot)
     core.opened[slot] = p;
     if (!compare())
         return end_reply(false);
-    reply_profile(&w, core.both ? core.both : p);
+    reply_profile(&w, core.both ? core.both : p, core.opened[0]);
     return end_reply(true);
 }
 
@@ -115,6 +115,6 @@ int EXPORT(core_alone)(void)
     retire(&core.filtered);
     retire(&core.opened[1]);
     compare();
-    reply_profile(&w, core.opened[0]);
+    reply_profile(&w, core.opened[0], core.opened[0]);
     return end_reply(true);
 }

@@ -6,39 +6,72 @@ static void reply_shown(struct json_writer *w)
 {
     const struct shown *s = &core.shown;
     const struct event *e = &s->p->events[s->event];
+    bool compared = s->changes.made;
     json_begin(w, JSON_OBJECT);
     json_member_double(w, "total", s->total);
     json_member_double(w, "base_total", s->base_total);
     json_member_double(w, "unnamed", s->unnamed);
-    json_member_u64(w, "event", s->event);
+    json_member_u64(w, "event", compared ? s->changes.event : s->event);
     json_member_str(w, "unit",
                     s->count ? STR("samples") : str_of(unit_name((enum unit)e->unit)));
-    json_member_str(w, "event_name", profile_string(s->p, e->name));
+    json_member_str(w, "event_name",
+                    compared ? s->changes.event_names[1] : profile_string(s->p, e->name));
     json_member_u64(w, "samples", s->samples);
+    json_put_key(w, "by_process");
+    json_put_bool(w, s->owner_count > 0);
     json_end(w, JSON_OBJECT);
 }
 
+/* The profile to show, which core_show owns; NULL with the error set. */
+static struct profile *profile_to_show(struct comparison *c, struct str filters,
+                                       event_id event)
+{
+    struct profile *before = core.opened[1], *after = core.opened[0];
+    if (!before)
+        return filter_apply(after, filters, false, &core.err);
+    if (!comparison_init(c, before, after, filters, event, &core.err))
+        return NULL;
+    bool same = c->sides[0] == before && c->sides[1] == after && event <= 1;
+    return same ? core.both : comparison_profile(c, &core.err);
+}
+
+static bool init_shown(struct shown *s, const struct profile *p,
+                       const struct comparison *c, event_id event, int count,
+                       int by_process)
+{
+    return shown_init(s, p, event, count, by_process, &core.err) &&
+           (!c->sides[0] || changes_init(&s->changes, c, s, &core.err));
+}
+
+static bool is_opened(const struct profile *p)
+{
+    return p == core.opened[0] || p == core.both;
+}
+
 /* Applies the filters (JSON), and selects an event (0: the first) as the weight, or
- * the count of samples. If it fails, the shown profile does not change. */
-int EXPORT(core_show)(const char *filters, uint32_t length, uint32_t event, int count)
+ * the count of samples; `by_process` as in shown_init. If it fails, the shown profile does
+ * not change. */
+int EXPORT(core_show)(const char *filters, uint32_t length, uint32_t event, int count,
+                      int by_process)
 {
     struct json_writer w = begin_reply();
-    struct profile *from = core.both ? core.both : core.opened[0];
+    struct comparison compared = {0};
     struct shown shown;
-    if (!from)
+    if (!core.opened[0])
         return end_reply(error_set(&core.err, "nothing is open"));
-    struct profile *p = filter_apply(from, (struct str){filters, length}, &core.err);
-    if (!p)
-        return end_reply(false);
-    if (!shown_init(&shown, p, event, count, &core.err)) {
-        shown_deinit(&shown);
-        if (p != from)
+    struct profile *p = profile_to_show(&compared, (struct str){filters, length}, event);
+    bool ok = p && init_shown(&shown, p, &compared, event, count, by_process);
+    comparison_deinit(&compared);
+    if (!ok) {
+        if (p)
+            shown_deinit(&shown);
+        if (p && !is_opened(p))
             profile_destroy(p);
         return end_reply(false);
     }
     retire(&core.filtered);
     forget_shown();
-    core.filtered = p != from ? p : NULL;
+    core.filtered = is_opened(p) ? NULL : p;
     core.shown = shown;
     /* the tables point into the copied struct */
     core.shown.paths.labels.arena = &core.shown.paths.arena;
@@ -56,7 +89,7 @@ int EXPORT(core_color)(uint32_t by)
 }
 
 /* The look of each label: first the tones of all labels, then the marks (enum
- * drawn_flag), one byte each. */
+ * drawn_flag), then the kinds (enum frame_kind or owner_kind), one byte each. */
 int EXPORT(core_looks)(void)
 {
     begin_reply();
@@ -65,6 +98,7 @@ int EXPORT(core_looks)(void)
     size_t labels = core.shown.paths.labels.count;
     output_bytes(&core.reply, (const char *)core.tones, labels);
     output_bytes(&core.reply, (const char *)core.shown.marks_of_label, labels);
+    output_bytes(&core.reply, (const char *)core.shown.kind_of_label, labels);
     return end_reply(true);
 }
 
@@ -87,4 +121,17 @@ int EXPORT(core_choose)(uint32_t label)
 uint32_t EXPORT(core_find)(const char *name, uint32_t length)
 {
     return strings_find(&core.shown.paths.labels, (struct str){name, length});
+}
+
+/* What was compared, and how many functions changed by more than noise. */
+int EXPORT(core_comparison)(void)
+{
+    struct json_writer w = begin_reply();
+    if (!need_functions())
+        return end_reply(false);
+    if (core.shown.changes.made)
+        reply_comparison(&w, &core.shown, &core.functions);
+    else
+        output_text(&core.reply, "null");
+    return end_reply(true);
 }

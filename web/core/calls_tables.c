@@ -66,8 +66,11 @@ int EXPORT(core_children)(uint32_t kind, uint32_t node)
         json_member_u64(&w, "children", c->first[child + 1] - c->first[child]);
         json_member_double(&w, "self", t->self[child]);
         json_member_double(&w, "total", t->total[child]);
-        if (t->base_total)
+        if (t->base_total) {
             json_member_double(&w, "base_total", t->base_total[child]);
+            reply_change(&w, "change", &core.shown, tree_label(t, child), PART_TOTAL,
+                         t->base_total[child], t->total[child]);
+        }
         json_put_key(&w, "function");
         reply_function(&w, &core.shown, &core.functions, tree_label(t, child));
         json_end(&w, JSON_OBJECT);

@@ -8,6 +8,12 @@ int EXPORT(core_summary)(void)
     return end_reply(need_shown() && reply_summary(&w, &core.shown, &core.err));
 }
 
+int EXPORT(core_waits)(void)
+{
+    struct json_writer w = begin_reply();
+    return end_reply(need_shown() && reply_waits(&w, &core.shown, &core.err));
+}
+
 int EXPORT(core_heat)(double column, uint32_t rows)
 {
     struct json_writer w = begin_reply();

@@ -41,11 +41,10 @@ static uint32_t *measure_depths(struct chart *c, const struct tree *t,
     return depth;
 }
 
-/* The width of a node's box; in a comparison the larger of both weights, so that
- * vanished functions are visible. */
-static double width_of(const struct tree *t, uint32_t node)
+static double width_of(const struct chart *c, const struct tree *t, uint32_t node)
 {
-    return t->total[node] > 0 ? t->total[node] : 0;
+    double weight = c->before ? t->base_total[node] : t->total[node];
+    return weight > 0 ? weight : 0;
 }
 
 /* Arranges the boxes row by row: the boxes of a row are in the order of their callers'
@@ -58,26 +57,26 @@ static void arrange_boxes(struct chart *c, const struct tree *t)
     for (uint32_t i = k->first[0]; i < k->first[1]; i++, next++) {
         c->node[next] = k->items[i];
         c->begin[next] = x;
-        x += width_of(t, k->items[i]);
+        x += width_of(c, t, k->items[i]);
         c->end[next] = x;
     }
-    c->to = t->total[0] > x ? t->total[0] : x;
+    c->to = width_of(c, t, 0) > x ? width_of(c, t, 0) : x;
     for (uint32_t box = 0; box < next; box++) {
         uint32_t node = c->node[box];
         x = c->begin[box];
         for (uint32_t i = k->first[node]; i < k->first[node + 1]; i++, next++) {
             c->node[next] = k->items[i];
             c->begin[next] = x;
-            x += width_of(t, k->items[i]);
+            x += width_of(c, t, k->items[i]);
             c->end[next] = x;
         }
     }
 }
 
-bool chart_of_tree(struct chart *c, const struct tree *t, struct error *err)
+bool chart_of_tree(struct chart *c, const struct tree *t, bool before, struct error *err)
 {
     struct arena scratch = ARENA_INIT;
-    *c = (struct chart){.tree = t};
+    *c = (struct chart){.tree = t, .before = before && t->base_total};
     bool ok = measure_depths(c, t, &scratch) != NULL;
     arena_deinit(&scratch);
     size_t count = ok ? c->row_first[c->rows] : 0;
@@ -138,14 +137,6 @@ uint32_t chart_find(const struct chart *c, uint32_t row, uint32_t at, double x)
     return low;
 }
 
-uint32_t change_tone(double after, double before, double total, double base_total)
-{
-    before *= base_total > 0 ? total / base_total : 0;
-    double most = after > before ? after : before;
-    double change = most > 0 ? (after - before) / most : 0;
-    return (uint32_t)(128 + change * 127);
-}
-
 /* A box that waits all the time has a flag; for others, the share of waiting. */
 static uint32_t waits_of(const struct tree *t, uint32_t node)
 {
@@ -166,14 +157,16 @@ static uint32_t look_of(const struct chart *c, const struct shown *s,
         flags |= DRAWN_OFF;
     if (looks->by == TONE_SELF && t)
         tone = t->total[node] > 0 ? (uint32_t)(t->self[node] / t->total[node] * 255) : 0;
-    if (looks->by == TONE_CHANGE && t && t->base_total)
-        tone = change_tone(t->total[node], t->base_total[node], t->total[0],
-                           t->base_total[0]);
+    if (looks->by == TONE_CHANGE && t && t->base_total && s->changes.made) {
+        struct change change =
+            change_of(s, label, PART_TOTAL, t->base_total[node], t->total[node]);
+        tone = change_tone(&change);
+    }
     if (looks->matches && looks->matches[label])
         flags |= DRAWN_MATCH;
     if (label && label == looks->same)
         flags |= DRAWN_SAME;
-    uint32_t waits = t && t->waiting ? waits_of(t, node) : 0;
+    uint32_t waits = t && t->waiting && !c->before ? waits_of(t, node) : 0;
     return tone | kind << 8 | flags << 16 | waits;
 }
 

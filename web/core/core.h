@@ -11,6 +11,7 @@
 #define STOKE_WEB_CORE_H
 
 #include "analysis/call_graph.h"
+#include "analysis/noise.h"
 #include "analysis/paths.h"
 #include "codec/json.h"
 #include "import/detect.h"
@@ -89,14 +90,64 @@ struct tree {
     struct children children;       /* sorted */
 };
 
-/* The shown profile: after the filters, with its labels, and the weight of each path. */
+/* --- change.c: two profiles compared ------------------------------------------------ */
+
+/* Both profiles after the filters: [0] before, [1] after. */
+struct comparison {
+    struct profile *opened[2], *sides[2];
+    event_id events[2];
+};
+
+/* Filters both. `event` is one of the profile after; the event before is the one with its
+ * name. Both profiles must outlive the comparison. */
+bool comparison_init(struct comparison *c, struct profile *before, struct profile *after,
+                     struct str filters, event_id event, struct error *err);
+void comparison_deinit(struct comparison *c);
+
+/* The differential profile, which the caller owns. */
+struct profile *comparison_profile(const struct comparison *c, struct error *err);
+
+enum part { PART_SELF, PART_TOTAL };
+
+/* What is known about the noise of both profiles. */
+struct changes {
+    struct arena arena;
+    bool made;                 /* false without a comparison */
+    struct noise sides[2];     /* before, after */
+    struct str event_names[2]; /* owned */
+    event_id event;            /* of the profile after */
+    double limit[2];           /* by enum part: the largest p that is a finding */
+    size_t tested;
+};
+
+/* A process or a thread that is an outermost level of the trees. Processes with the same
+ * name are one. */
+struct owner {
+    string_id label;
+    bool process;
+    uint32_t first, count; /* its threads in owner_threads, sorted by process */
+};
+
+/* What kind_of_label has for labels of owners, above enum frame_kind. */
+enum owner_kind { KIND_PROCESS = 16, KIND_THREAD = 17 };
+
+/* The shown profile: after the filters, with its labels, and the weight of each node of
+ * the tree from the root. The nodes are the paths or, by process, the paths below their
+ * processes and threads. */
 struct shown {
     struct arena arena;
     const struct profile *p;
     struct paths paths;
+    const struct trie_node *nodes; /* a parent comes before its children */
+    const string_id *label_of_key; /* NULL: the key is the label */
+    size_t node_count;
+    struct owner *owners; /* by process */
+    size_t owner_count, owner_cap;
+    uint32_t *owner_threads;
+    string_id *process_of_thread, *thread_label_of_thread; /* labels, or 0 */
     event_id event, base;     /* base: the event before, or 0 */
     bool count;               /* count samples instead of their weights */
-    double *self, *base_self; /* by path; base_self is NULL without a comparison */
+    double *self, *base_self; /* by node; base_self is NULL without a comparison */
     double total, base_total;
     double unnamed;           /* of the total: in leaves without a name */
     uint64_t samples;         /* of the event */
@@ -104,14 +155,35 @@ struct shown {
                                  the first; 0 for threads */
     uint8_t *kind_of_label;   /* enum frame_kind; FRAME_IDLE for idle functions */
     uint8_t *marks_of_label;  /* DRAWN_UNKNOWN, DRAWN_CUT, DRAWN_OFF */
+    struct changes changes;
     uint8_t
-        *waits; /* by path: it contains the reason of a wait; NULL: none, or all wait */
+        *waits; /* by node: it contains the reason of a wait; NULL: none, or all wait */
 };
 
+/* With `by_process`, profiles of several processes begin with process and thread; a
+ * comparison does not. */
 bool shown_init(struct shown *s, const struct profile *p, event_id event, bool count,
-                struct error *err);
+                bool by_process, struct error *err);
 void shown_deinit(struct shown *s);
 double shown_weight(const struct shown *s, const struct sample *sample);
+
+static inline string_id shown_label(const struct shown *s, uint32_t node)
+{
+    uint32_t key = s->nodes[node].key;
+    return node == 0 ? 0 : s->label_of_key ? s->label_of_key[key] : key;
+}
+
+/* by_process.c: the labels of processes and threads; none if there is only one process.
+ * False if memory is short. */
+bool owners_init(struct shown *s);
+
+/* NULL if the label is of a function. */
+const struct owner *owner_of(const struct shown *s, string_id label);
+
+/* Makes the nodes, and adds each sample of the event to its node. False if memory is
+ * short. */
+typedef void (*shown_add)(struct shown *s, const struct sample *sample, uint32_t node);
+bool owners_graft(struct shown *s, shown_add add);
 
 /* `label` is the function of TREE_CALLERS and TREE_CALLEES. */
 bool tree_init(struct tree *t, const struct shown *s, enum tree_kind kind,
@@ -157,6 +229,7 @@ struct chart {
     uint32_t *node;          /* by box: node of the tree or, by time, path */
     float *waited;           /* by box: the part in which the thread waits; or NULL */
     const struct tree *tree; /* NULL: by time */
+    bool before;             /* its widths are the weights before */
     double to;               /* the range of the axis is 0 to `to` */
     uint64_t origin;         /* by time: the profile's time at 0 */
     bool timed; /* the axis is ns from the profile's first sample; otherwise weight */
@@ -172,7 +245,9 @@ struct lane {
     double weight;
 };
 
-bool chart_of_tree(struct chart *c, const struct tree *t, struct error *err);
+/* With `before`, the boxes are as wide as the weights before. They have the same numbers
+ * in both charts. */
+bool chart_of_tree(struct chart *c, const struct tree *t, bool before, struct error *err);
 
 /* time.c: the samples of all threads on one axis, in ns; without times, in order, by
  * weight. */
@@ -226,10 +301,6 @@ struct window {
 /* What determines the colour of boxes. */
 enum tone_by { TONE_NAME, TONE_MODULE, TONE_KIND, TONE_SELF, TONE_CHANGE };
 
-/* The tone of TONE_CHANGE: 128 is unchanged, 255 new or at least twice the share, 0
- * vanished. The weights are compared as shares of both totals. */
-uint32_t change_tone(double after, double before, double total, double base_total);
-
 struct looks {
     const uint8_t *tones;   /* by label; of trees, unused for TONE_SELF and TONE_CHANGE */
     const uint8_t *matches; /* by label; or NULL */
@@ -252,11 +323,52 @@ struct functions {
     size_t count;
 };
 
-enum function_sort { SORT_SELF, SORT_TOTAL, SORT_NAME, SORT_MODULE, SORT_CHANGE };
+/* SORT_FOUND: by the change of self; functions that changed by more than noise first. */
+enum function_sort {
+    SORT_SELF,
+    SORT_TOTAL,
+    SORT_NAME,
+    SORT_MODULE,
+    SORT_CHANGE,
+    SORT_FOUND,
+};
 
 bool functions_init(struct functions *f, const struct shown *s, const struct tree *down,
                     struct error *err);
 void functions_deinit(struct functions *f);
+
+/* --- change.c, continued ------------------------------------------------------------ */
+
+/* Measures the noise of the shown comparison. */
+bool changes_init(struct changes *n, const struct comparison *c, const struct shown *s,
+                  struct error *err);
+void changes_deinit(struct changes *n);
+
+/* Sets the limits of the findings; nothing without a comparison. */
+bool changes_test(struct shown *s, const struct functions *f, struct error *err);
+
+enum verdict { CHANGE_NOISE, CHANGE_LESS, CHANGE_MORE, CHANGE_FEW };
+
+/* The change of a function, or of a part of it: a box, a node. */
+struct change {
+    struct difference difference; /* of shares */
+    enum verdict verdict;
+};
+
+struct change change_of(const struct shown *s, string_id label, enum part part,
+                        double before, double after);
+
+/* 128: within noise. Below it less, above it more, stronger up to a change of 10% of the
+ * whole. */
+uint32_t change_tone(const struct change *c);
+
+/* A member of an object; nothing without a comparison. */
+void reply_change(struct json_writer *w, const char *key, const struct shown *s,
+                  string_id label, enum part part, double before, double after);
+
+/* How the noise was measured, and how many functions changed. */
+void reply_comparison(struct json_writer *w, const struct shown *s,
+                      const struct functions *f);
 
 /* Sets f->order to the labels that match (NULL: all), sorted. */
 bool functions_sort(struct functions *f, const struct shown *s, enum function_sort by,
@@ -283,13 +395,17 @@ void search_deinit(struct search *q);
 /* --- filter.c: the stack of filters ------------------------------------------------ */
 
 /* Applies a JSON array of {"verb": ..., "text": ...} in order. The caller owns the
- * result unless it is `from` itself. NULL with err set. */
-struct profile *filter_apply(struct profile *from, struct str filters, struct error *err);
+ * result unless it is `from` itself. NULL with err set, also if no sample remains and it
+ * may not be empty. */
+struct profile *filter_apply(struct profile *from, struct str filters, bool may_be_empty,
+                             struct error *err);
 
 /* --- reply.c: JSON for the page ----------------------------------------------------- */
 
 void reply_error(struct json_writer *w, const struct error *err);
-void reply_profile(struct json_writer *w, const struct profile *p);
+/* The events are those of another profile in a comparison. */
+void reply_profile(struct json_writer *w, const struct profile *p,
+                   const struct profile *events);
 bool reply_summary(struct json_writer *w, const struct shown *s, struct error *err);
 void reply_function(struct json_writer *w, const struct shown *s,
                     const struct functions *f, string_id label);

@@ -174,7 +174,7 @@ static void read_filter(struct json *j, struct arena *a, struct filter *f)
 
 /* The result of the filter; `from` does not change. */
 static struct profile *apply_one(const struct profile *from, const struct filter *f,
-                                 struct error *err)
+                                 bool may_be_empty, struct error *err)
 {
     struct transform_options options = {0};
     struct arena words = ARENA_INIT;
@@ -186,7 +186,7 @@ static struct profile *apply_one(const struct profile *from, const struct filter
             ok = to != NULL;
         }
     arena_deinit(&words);
-    if (to && to->sample_count == 0) {
+    if (to && to->sample_count == 0 && !may_be_empty) {
         profile_destroy(to);
         error_set(err, "no samples remain after '%.*s %.*s'", STR_ARG(f->verb),
                   STR_ARG(str_head(f->text, 80)));
@@ -195,7 +195,8 @@ static struct profile *apply_one(const struct profile *from, const struct filter
     return to;
 }
 
-struct profile *filter_apply(struct profile *from, struct str filters, struct error *err)
+struct profile *filter_apply(struct profile *from, struct str filters, bool may_be_empty,
+                             struct error *err)
 {
     struct source s = source_of(filters, STR("filters"));
     struct json j;
@@ -207,7 +208,8 @@ struct profile *filter_apply(struct profile *from, struct str filters, struct er
         while (p && json_item(&j)) {
             struct filter f;
             read_filter(&j, &a, &f);
-            struct profile *next = count++ < FILTERS_MAX ? apply_one(p, &f, err) : NULL;
+            struct profile *next =
+                count++ < FILTERS_MAX ? apply_one(p, &f, may_be_empty, err) : NULL;
             if (count > FILTERS_MAX)
                 error_set(err, "more than %d filters", FILTERS_MAX);
             if (p != from)

@@ -90,9 +90,22 @@ static int compare_text(const struct sorting *o, string_id a, string_id b)
                                strings_get(&o->s->paths.labels, b));
 }
 
+/* Findings are above all others. */
+static double found_figure(const struct sorting *o, string_id label)
+{
+    const struct functions *f = o->f;
+    struct change c =
+        change_of(o->s, label, PART_SELF, f->base_self[label], f->self[label]);
+    double delta = c.difference.after - c.difference.before;
+    bool found = c.verdict == CHANGE_MORE || c.verdict == CHANGE_LESS;
+    return (delta < 0 ? -delta : delta) + (found ? 2 : 0);
+}
+
 static double figure(const struct sorting *o, string_id label)
 {
     const struct functions *f = o->f;
+    if (o->by == SORT_FOUND && f->base_self && o->s->changes.made)
+        return found_figure(o, label);
     if (o->by == SORT_CHANGE && f->base_total)
         return f->total[label] - f->base_total[label] * o->scale;
     return o->by == SORT_SELF ? f->self[label] : f->total[label];
@@ -118,7 +131,8 @@ bool functions_sort(struct functions *f, const struct shown *s, enum function_so
     f->count = 0;
     for (string_id label = 1; label < f->labels; label++) {
         bool weighs = f->total[label] > 0 || (f->base_total && f->base_total[label] > 0);
-        if (weighs && (!matches || matches[label]))
+        if (weighs && s->kind_of_label[label] < KIND_PROCESS &&
+            (!matches || matches[label]))
             f->order[f->count++] = label;
     }
     sort_u32(f->order, f->count, f->order + f->labels + 1, before, &o);
@@ -182,14 +196,14 @@ static bool match_pattern(struct search *q, const struct shown *s, struct str te
 static bool add_matches(struct search *q, const struct shown *s)
 {
     struct arena scratch = ARENA_INIT;
-    uint8_t *found = arena_zalloc(&scratch, s->paths.count, 1);
-    for (uint32_t n = 1; found && n < s->paths.count; n++) {
-        found[n] = found[s->paths.nodes[n].parent] | q->matches[path_label(&s->paths, n)];
+    uint8_t *found = arena_zalloc(&scratch, s->node_count, 1);
+    for (uint32_t n = 1; found && n < s->node_count; n++) {
+        found[n] = found[s->nodes[n].parent] | q->matches[shown_label(s, n)];
         if (found[n])
             q->total += s->self[n];
     }
     for (string_id label = 1; label < s->paths.labels.count; label++)
-        q->functions += q->matches[label];
+        q->functions += q->matches[label] && s->kind_of_label[label] < KIND_PROCESS;
     arena_deinit(&scratch);
     return found != NULL;
 }
@@ -227,7 +241,8 @@ bool reply_named(struct json_writer *w, const struct shown *s, const struct func
     for (uint32_t n = 0; q.matches && n < most; n++) {
         string_id best = 0;
         for (string_id label = 1; label < f->labels; label++)
-            if (q.matches[label] && (!best || f->total[label] > f->total[best]))
+            if (q.matches[label] && s->kind_of_label[label] < KIND_PROCESS &&
+                (!best || f->total[label] > f->total[best]))
                 best = label;
         if (!best)
             break;

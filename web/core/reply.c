@@ -73,7 +73,21 @@ static void reply_loss_lines(struct json_writer *w, const struct facts *f)
     json_end(w, JSON_ARRAY);
 }
 
-void reply_profile(struct json_writer *w, const struct profile *p)
+/* Whether the threads are of at least two processes. */
+static bool has_processes(const struct profile *p)
+{
+    int64_t first = ID_NONE;
+    for (size_t i = 1; i < p->thread_count; i++) {
+        int64_t pid = p->threads[i].pid;
+        if (first != ID_NONE && pid != ID_NONE && pid != first)
+            return true;
+        first = pid != ID_NONE ? pid : first;
+    }
+    return false;
+}
+
+void reply_profile(struct json_writer *w, const struct profile *p,
+                   const struct profile *events)
 {
     const struct facts *f = &p->facts;
     bool timed = f->time_first != TIME_NONE && f->time_last > f->time_first;
@@ -90,9 +104,11 @@ void reply_profile(struct json_writer *w, const struct profile *p)
     json_put_key(w, "differential");
     json_put_bool(w, f->differential);
     json_member_u64(w, "threads", p->thread_count - 1);
+    json_put_key(w, "several_processes");
+    json_put_bool(w, has_processes(p));
     json_member_u64(w, "frames", p->frame_count - 1);
     json_member_u64(w, "stacks", p->stack_count - 1);
-    reply_events(w, p);
+    reply_events(w, events);
     reply_warnings(w, f);
     json_end(w, JSON_OBJECT);
 }
@@ -163,7 +179,7 @@ bool reply_summary(struct json_writer *w, const struct shown *s, struct error *e
         return false;
     json_begin(w, JSON_OBJECT);
     json_put_key(w, "profile");
-    reply_profile(w, s->p);
+    reply_profile(w, s->p, s->p);
     json_member_double(w, "weight", sum.all.weight);
     json_member_u64(w, "samples", sum.all.samples);
     json_member_str(w, "event", profile_string(s->p, s->p->events[sum.event].name));
@@ -190,6 +206,27 @@ bool reply_summary(struct json_writer *w, const struct shown *s, struct error *e
     return true;
 }
 
+/* The IDs of the processes or of the thread, for a filter: "12,13"; none without IDs. */
+static void reply_owner(struct json_writer *w, const struct shown *s,
+                        const struct owner *o)
+{
+    struct output ids = OUTPUT_BUFFER;
+    int64_t last = ID_NONE;
+    for (uint32_t i = o->first; i < o->first + o->count; i++) {
+        const struct thread *t = &s->p->threads[s->owner_threads[i]];
+        int64_t id = o->process ? t->pid : t->tid;
+        if (id == last || id == ID_NONE)
+            continue;
+        output_text(&ids, ids.used ? "," : "");
+        output_u64(&ids, (uint64_t)id);
+        last = id;
+    }
+    json_member_str(w, "kind", o->process ? STR("process") : STR("thread"));
+    json_member_str(w, "ids", output_contents(&ids));
+    w->out->failed |= ids.failed;
+    output_deinit(&ids);
+}
+
 void reply_function(struct json_writer *w, const struct shown *s,
                     const struct functions *f, string_id label)
 {
@@ -201,12 +238,19 @@ void reply_function(struct json_writer *w, const struct shown *s,
     reply_string(w, "module", p, p->modules[frame->module].path);
     reply_string(w, "file", p, frame->file);
     json_member_u64(w, "line", frame->line);
-    json_member_str(w, "kind", str_of(kind_name(s->kind_of_label[label])));
+    if (s->kind_of_label[label] >= KIND_PROCESS)
+        reply_owner(w, s, owner_of(s, label));
+    else
+        json_member_str(w, "kind", str_of(kind_name(s->kind_of_label[label])));
     json_member_double(w, "self", f->self[label]);
     json_member_double(w, "total", f->total[label]);
     if (f->base_total) {
         json_member_double(w, "base_self", f->base_self[label]);
         json_member_double(w, "base_total", f->base_total[label]);
+        reply_change(w, "change", s, label, PART_TOTAL, f->base_total[label],
+                     f->total[label]);
+        reply_change(w, "self_change", s, label, PART_SELF, f->base_self[label],
+                     f->self[label]);
     }
     json_end(w, JSON_OBJECT);
 }

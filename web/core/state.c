@@ -40,6 +40,8 @@ uint32_t EXPORT(core_reply_length)(void)
 
 void forget_tree(enum tree_kind kind)
 {
+    if (kind == TREE_DOWN)
+        chart_deinit(&core.charts[CHART_BEFORE]);
     chart_deinit(&core.charts[kind]);
     tree_deinit(&core.trees[kind]);
 }
@@ -90,9 +92,11 @@ bool need_chart(uint32_t kind)
         return true;
     if (!need_shown())
         return false;
-    if (kind == CHART_TIME ? !chart_of_time(c, &core.shown, &core.err)
-                           : !need_tree((enum tree_kind)kind) ||
-                                 !chart_of_tree(c, &core.trees[kind], &core.err))
+    bool before = kind == CHART_BEFORE;
+    enum tree_kind tree = before ? TREE_DOWN : (enum tree_kind)kind;
+    if (kind == CHART_TIME
+            ? !chart_of_time(c, &core.shown, &core.err)
+            : !need_tree(tree) || !chart_of_tree(c, &core.trees[tree], before, &core.err))
         return false;
     chart_sum_up(c, &core.shown);
     return true;
@@ -100,22 +104,42 @@ bool need_chart(uint32_t kind)
 
 bool need_functions(void)
 {
-    return core.functions.made ||
-           (need_tree(TREE_DOWN) && functions_init(&core.functions, &core.shown,
-                                                   &core.trees[TREE_DOWN], &core.err));
+    return core.functions.made || (need_tree(TREE_DOWN) &&
+                                   functions_init(&core.functions, &core.shown,
+                                                  &core.trees[TREE_DOWN], &core.err) &&
+                                   changes_test(&core.shown, &core.functions, &core.err));
+}
+
+/* The number of its first process among the tracks; 255: of none. */
+static uint8_t track_of(const struct owner *o)
+{
+    const struct shown *s = &core.shown;
+    size_t best = 255;
+    for (uint32_t i = o->first; i < o->first + o->count; i++) {
+        int64_t pid = s->p->threads[s->owner_threads[i]].pid;
+        for (size_t k = 0; core.tracks.timed && k < core.tracks.process_count && k < best;
+             k++)
+            if (core.tracks.processes[k].pid == pid)
+                best = k;
+    }
+    return (uint8_t)best;
 }
 
 static uint8_t tone_of(string_id label)
 {
     const struct shown *s = &core.shown;
+    if (s->kind_of_label[label] >= KIND_PROCESS)
+        return track_of(owner_of(s, label));
     const struct frame *f = &s->p->frames[s->frame_of_label[label]];
     struct str text = strings_get(&s->paths.labels, label);
     if (core.tone_by == TONE_KIND)
         return s->kind_of_label[label];
-    if (core.tone_by == TONE_CHANGE && s->base && core.functions.base_total)
-        return (uint8_t)change_tone(core.functions.total[label],
-                                    core.functions.base_total[label], s->total,
-                                    s->base_total);
+    if (core.tone_by == TONE_CHANGE && s->changes.made && core.functions.base_total) {
+        struct change change =
+            change_of(s, label, PART_TOTAL, core.functions.base_total[label],
+                      core.functions.total[label]);
+        return (uint8_t)change_tone(&change);
+    }
     if (core.tone_by == TONE_MODULE)
         text = profile_string(s->p, s->p->modules[f->module].path);
     return (uint8_t)(hash_fixed(text.ptr, text.len) >> 7);

@@ -9,6 +9,8 @@
 #define EXPORT(name) __attribute__((export_name(#name))) name
 #define PROFILES 2 /* the current one, and the one it is compared with */
 #define CHART_TIME TREE_COUNT
+#define CHART_BEFORE (TREE_COUNT + 1) /* TREE_DOWN with the weights before */
+#define CHART_COUNT (TREE_COUNT + 2)
 
 extern struct core {
     struct loading loading;
@@ -19,7 +21,7 @@ extern struct core {
     struct shown shown;
     struct tree trees[TREE_COUNT];
     enum tree_order orders[TREE_COUNT];
-    struct chart charts[TREE_COUNT + 1];
+    struct chart charts[CHART_COUNT];
     struct functions functions;
     struct search search;
     struct graph graph;

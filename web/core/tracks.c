@@ -210,10 +210,11 @@ static enum activity input_or_output(const struct profile *p, stack_id at)
     return ACTIVITY_DISK;
 }
 
-/* By the marker at or near the leaf: [lock], [io], [preempted], [sleep]. */
-static enum activity reason_of(const struct profile *p, stack_id stack)
+enum activity wait_activity(const struct profile *p, stack_id stack)
 {
     stack_id at = stack;
+    while (at && p->frames[p->stacks[at].frame].kind == FRAME_WAKER)
+        at = p->stacks[at].parent;
     for (int i = 0; at && i < REASON_FRAMES; i++, at = p->stacks[at].parent) {
         const struct frame *f = &p->frames[p->stacks[at].frame];
         struct str name = profile_string(p, f->name);
@@ -234,7 +235,7 @@ static enum activity activity_of(struct maker *m, const struct sample *s)
     if (s->event == m->running)
         return ACTIVITY_RUNNING;
     if (!m->reasons[s->stack])
-        m->reasons[s->stack] = (uint8_t)(reason_of(m->p, s->stack) + 1);
+        m->reasons[s->stack] = (uint8_t)(wait_activity(m->p, s->stack) + 1);
     return (enum activity)(m->reasons[s->stack] - 1);
 }
 

@@ -73,6 +73,14 @@ struct tracks {
     struct turn *turns;
 };
 
+/* The reason of a wait, by the marker at or near the leaf of the waiting thread's stack:
+ * [lock], [io], [preempted], [sleep]. */
+enum activity wait_activity(const struct profile *p, stack_id stack);
+
+/* waits.c: the waits of the shown profile by thread, reason, function and waker, longest
+ * first, sleep last; JSON. False if memory is short. */
+bool reply_waits(struct json_writer *w, const struct shown *s, struct error *err);
+
 /* `p` must remain until tracks_deinit. */
 bool tracks_init(struct tracks *t, const struct profile *p, struct error *err);
 void tracks_deinit(struct tracks *t);

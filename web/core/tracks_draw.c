@@ -311,6 +311,31 @@ static void put_threads(struct json_writer *w, const struct tracks *t)
     json_end(w, JSON_ARRAY);
 }
 
+#define TRACEPOINTS_MAX 2000 /* later ones are not listed */
+
+/* The samples of tracepoints ("sched:sched_switch") next to those of an event of a CPU. */
+static void put_tracepoints(struct json_writer *w, const struct profile *p)
+{
+    size_t listed = 0;
+    bool sampled = profile_find_kind(p, EVENT_ON_CPU) != 0;
+    for (size_t i = 0; sampled && i < p->sample_count && listed < TRACEPOINTS_MAX; i++) {
+        const struct sample *s = &p->samples[i];
+        struct str name = profile_string(p, p->events[s->event].name);
+        /* what follows the colon of other events are one or two modifiers: cycles:u */
+        if (p->events[s->event].kind != EVENT_OTHER || s->time == TIME_NONE ||
+            s->time < p->facts.time_first || str_find(name, ':') + 4 > name.len)
+            continue;
+        json_begin(w, JSON_OBJECT);
+        json_member_double(w, "at", (double)(s->time - p->facts.time_first));
+        json_member_str(w, "name", name);
+        json_member_str(w, "thread", profile_string(p, p->threads[s->thread].name));
+        if (p->threads[s->thread].tid != ID_NONE)
+            json_member_double(w, "tid", (double)p->threads[s->thread].tid);
+        json_end(w, JSON_OBJECT);
+        listed++;
+    }
+}
+
 static void put_marks(struct json_writer *w, const struct tracks *t)
 {
     const struct facts *f = &t->p->facts;
@@ -324,6 +349,7 @@ static void put_marks(struct json_writer *w, const struct tracks *t)
         json_member_u64(w, "lost", f->losses[i].count);
         json_end(w, JSON_OBJECT);
     }
+    put_tracepoints(w, t->p);
     json_end(w, JSON_ARRAY);
 }
 

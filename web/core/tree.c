@@ -13,24 +13,39 @@ double shown_weight(const struct shown *s, const struct sample *sample)
     return s->count ? (double)sample->count : sample->weight;
 }
 
-static void add_weights(struct shown *s)
+static void add_sample(struct shown *s, const struct sample *sample, uint32_t node)
+{
+    double weight = shown_weight(s, sample);
+    bool counts = s->event && s->p->events[s->event].unit == UNIT_COUNT;
+    s->self[node] += weight;
+    s->total += weight;
+    s->samples +=
+        counts && weight >= 1 && weight < 1e15 ? (uint64_t)weight : sample->count;
+}
+
+/* The paths are the nodes. */
+static bool share_paths(struct shown *s)
 {
     const struct profile *p = s->p;
-    bool counts = s->event && p->events[s->event].unit == UNIT_COUNT;
+    s->nodes = (const struct trie_node *)(const void *)s->paths.nodes;
+    s->label_of_key = s->paths.label_of_frame;
+    s->node_count = s->paths.count;
+    s->self = arena_zalloc(&s->arena, s->paths.count, sizeof *s->self);
+    if (s->base)
+        s->base_self = arena_zalloc(&s->arena, s->paths.count, sizeof *s->base_self);
+    if (s->arena.failed)
+        return false;
     for (size_t i = 0; i < p->sample_count; i++) {
         const struct sample *sample = &p->samples[i];
-        double weight = shown_weight(s, sample);
         uint32_t path = path_of_stack(&s->paths, sample->stack);
         if (sample->event == s->event) {
-            s->self[path] += weight;
-            s->total += weight;
-            s->samples +=
-                counts && weight >= 1 && weight < 1e15 ? (uint64_t)weight : sample->count;
+            add_sample(s, sample, path);
         } else if (s->base && sample->event == s->base) {
-            s->base_self[path] += weight;
-            s->base_total += weight;
+            s->base_self[path] += shown_weight(s, sample);
+            s->base_total += shown_weight(s, sample);
         }
     }
+    return true;
 }
 
 /* A reason of a wait is a leaf above the frame that waits
@@ -60,6 +75,9 @@ static void mark_labels(struct shown *s)
         s->marks_of_label[label] =
             marks_of(s->p, frame, strings_get(&s->paths.labels, label));
     }
+    for (size_t i = 0; i < s->owner_count; i++)
+        s->kind_of_label[s->owners[i].label] =
+            s->owners[i].process ? KIND_PROCESS : KIND_THREAD;
 }
 
 /* A wait has its reason as its leaf. If all stacks wait, nothing is marked. */
@@ -71,19 +89,37 @@ static bool mark_waits(struct shown *s)
         any |= (s->marks_of_label[label] & DRAWN_OFF) != 0;
     if (!any)
         return true;
-    s->waits = arena_zalloc(&s->arena, s->paths.count, 1);
-    for (uint32_t path = 1; s->waits && path < s->paths.count; path++) {
-        bool reason = s->marks_of_label[path_label(&s->paths, path)] & DRAWN_OFF;
-        s->waits[path] = reason || s->waits[s->paths.nodes[path].parent];
-        waiting += s->waits[path] ? s->self[path] : 0;
+    s->waits = arena_zalloc(&s->arena, s->node_count, 1);
+    for (uint32_t node = 1; s->waits && node < s->node_count; node++) {
+        bool reason = s->marks_of_label[shown_label(s, node)] & DRAWN_OFF;
+        s->waits[node] = reason || s->waits[s->nodes[node].parent];
+        waiting += s->waits[node] ? s->self[node] : 0;
     }
     if (s->waits && (waiting <= 0 || waiting >= s->total * (1 - 1e-9)))
         s->waits = NULL;
     return !s->arena.failed;
 }
 
+static bool allocate_labels(struct shown *s)
+{
+    const struct profile *p = s->p;
+    struct arena *a = &s->arena;
+    s->frame_of_label = arena_zalloc(a, s->paths.labels.count, sizeof *s->frame_of_label);
+    s->kind_of_label = arena_zalloc(a, s->paths.labels.count, 1);
+    s->marks_of_label = arena_zalloc(a, s->paths.labels.count, 1);
+    if (a->failed)
+        return false;
+    for (frame_id f = (frame_id)p->frame_count; f-- > 1;) {
+        frame_id *known = &s->frame_of_label[s->paths.label_of_frame[f]];
+        if (p->frames[f].file || !p->frames[*known].file)
+            *known = f;
+    }
+    mark_labels(s);
+    return true;
+}
+
 bool shown_init(struct shown *s, const struct profile *p, event_id event, bool count,
-                struct error *err)
+                bool by_process, struct error *err)
 {
     static const struct label_style style = {.plain = true};
     *s = (struct shown){.p = p, .count = count};
@@ -94,30 +130,20 @@ bool shown_init(struct shown *s, const struct profile *p, event_id event, bool c
     }
     if (!paths_init(&s->paths, p, &style, err))
         return false;
-    struct arena *a = &s->arena;
-    s->self = arena_zalloc(a, s->paths.count, sizeof *s->self);
-    if (s->base)
-        s->base_self = arena_zalloc(a, s->paths.count, sizeof *s->base_self);
-    s->frame_of_label = arena_zalloc(a, s->paths.labels.count, sizeof *s->frame_of_label);
-    s->kind_of_label = arena_zalloc(a, s->paths.labels.count, 1);
-    s->marks_of_label = arena_zalloc(a, s->paths.labels.count, 1);
-    if (a->failed)
+    if (by_process && !s->base && !owners_init(s))
         return error_memory(err);
-    for (frame_id f = (frame_id)p->frame_count; f-- > 1;) {
-        frame_id *known = &s->frame_of_label[s->paths.label_of_frame[f]];
-        if (p->frames[f].file || !p->frames[*known].file)
-            *known = f;
-    }
-    mark_labels(s);
-    add_weights(s);
-    for (uint32_t path = 1; path < s->paths.count; path++)
-        if (s->marks_of_label[path_label(&s->paths, path)] & DRAWN_UNKNOWN)
-            s->unnamed += s->self[path];
+    if (!allocate_labels(s) ||
+        !(s->owner_count ? owners_graft(s, add_sample) : share_paths(s)))
+        return error_memory(err);
+    for (uint32_t node = 1; node < s->node_count; node++)
+        if (s->marks_of_label[shown_label(s, node)] & DRAWN_UNKNOWN)
+            s->unnamed += s->self[node];
     return mark_waits(s) || error_memory(err);
 }
 
 void shown_deinit(struct shown *s)
 {
+    changes_deinit(&s->changes);
     paths_deinit(&s->paths);
     arena_deinit(&s->arena);
     *s = (struct shown){0};
@@ -146,75 +172,74 @@ static bool add_to(struct arena *a, double **column, size_t *cap, uint32_t node,
     return true;
 }
 
-/* Adds a path's self weight to a node. */
-static bool weigh(struct growing *g, uint32_t node, uint32_t path)
+/* Adds the self weight of a node `from` of the tree from the root. */
+static bool weigh(struct growing *g, uint32_t node, uint32_t from)
 {
     struct tree *t = g->tree;
     const struct shown *s = g->shown;
-    return add_to(&t->arena, &t->self, &g->self_cap, node, s->self[path]) &&
+    return add_to(&t->arena, &t->self, &g->self_cap, node, s->self[from]) &&
            (!s->base_self ||
-            add_to(&t->arena, &t->base_self, &g->base_cap, node, s->base_self[path])) &&
+            add_to(&t->arena, &t->base_self, &g->base_cap, node, s->base_self[from])) &&
            (!s->waits || add_to(&t->arena, &g->waiting, &g->waiting_cap, node,
-                                s->waits[path] ? s->self[path] : 0));
+                                s->waits[from] ? s->self[from] : 0));
 }
 
-static bool has_weight(const struct shown *s, uint32_t path)
+static bool has_weight(const struct shown *s, uint32_t node)
 {
-    return s->self[path] != 0 || (s->base_self && s->base_self[path] != 0);
+    return s->self[node] != 0 || (s->base_self && s->base_self[node] != 0);
 }
 
-/* From every path with a weight up to the root. */
+/* From every node with a weight up to the root. */
 static bool grow_up(struct growing *g)
 {
-    const struct paths *paths = &g->shown->paths;
-    for (uint32_t path = 1; path < paths->count; path++) {
+    const struct shown *s = g->shown;
+    for (uint32_t path = 1; path < s->node_count; path++) {
         uint32_t node = 0;
-        if (!has_weight(g->shown, path))
+        if (!has_weight(s, path))
             continue;
-        for (uint32_t at = path; at; at = paths->nodes[at].parent)
-            node = trie_child(&g->trie, node, path_label(paths, at));
+        for (uint32_t at = path; at; at = s->nodes[at].parent)
+            node = trie_child(&g->trie, node, shown_label(s, at));
         if (!weigh(g, node, path))
             return false;
     }
     return true;
 }
 
-/* By path: the innermost node of the function on the way from the root to the path; 0
- * for none. */
+/* By node: the innermost node of the function on the way from the root to it; 0 for
+ * none. */
 static uint32_t *find_innermost(struct growing *g, struct arena *scratch, string_id label)
 {
-    const struct paths *paths = &g->shown->paths;
-    uint32_t *found = arena_zalloc(scratch, paths->count, sizeof *found);
-    for (uint32_t path = 1; found && path < paths->count; path++)
-        found[path] =
-            path_label(paths, path) == label ? path : found[paths->nodes[path].parent];
+    const struct shown *s = g->shown;
+    uint32_t *found = arena_zalloc(scratch, s->node_count, sizeof *found);
+    for (uint32_t path = 1; found && path < s->node_count; path++)
+        found[path] = shown_label(s, path) == label ? path : found[s->nodes[path].parent];
     return found;
 }
 
 static bool grow_callers(struct growing *g, struct arena *scratch, string_id label)
 {
-    const struct paths *paths = &g->shown->paths;
+    const struct shown *s = g->shown;
     uint32_t *found = find_innermost(g, scratch, label);
-    for (uint32_t path = 1; found && path < paths->count; path++) {
+    for (uint32_t path = 1; found && path < s->node_count; path++) {
         uint32_t node = 0;
-        if (!found[path] || !has_weight(g->shown, path))
+        if (!found[path] || !has_weight(s, path))
             continue;
-        for (uint32_t at = found[path]; at; at = paths->nodes[at].parent)
-            node = trie_child(&g->trie, node, path_label(paths, at));
+        for (uint32_t at = found[path]; at; at = s->nodes[at].parent)
+            node = trie_child(&g->trie, node, shown_label(s, at));
         if (!weigh(g, node, path))
             return false;
     }
     return found != NULL;
 }
 
-/* Below the function's outermost occurrence: a path's node is a child of its caller's. */
+/* Below the function's outermost occurrence. */
 static bool grow_callees(struct growing *g, struct arena *scratch, string_id label)
 {
-    const struct paths *paths = &g->shown->paths;
-    uint32_t *node_of_path = arena_zalloc(scratch, paths->count, sizeof *node_of_path);
-    for (uint32_t path = 1; node_of_path && path < paths->count; path++) {
-        uint32_t above = node_of_path[paths->nodes[path].parent];
-        string_id own = path_label(paths, path);
+    const struct shown *s = g->shown;
+    uint32_t *node_of_path = arena_zalloc(scratch, s->node_count, sizeof *node_of_path);
+    for (uint32_t path = 1; node_of_path && path < s->node_count; path++) {
+        uint32_t above = node_of_path[s->nodes[path].parent];
+        string_id own = shown_label(s, path);
         if (!above && own != label)
             continue;
         node_of_path[path] = trie_child(&g->trie, above, own);
@@ -244,14 +269,14 @@ static bool grow(struct growing *g, enum tree_kind kind, string_id label)
     return ok && !t->arena.failed;
 }
 
-/* The paths are the nodes. */
-static bool take_paths(struct growing *g)
+/* The tree from the root is that of the shown profile. */
+static bool take_nodes(struct growing *g)
 {
     struct tree *t = g->tree;
     const struct shown *s = g->shown;
-    t->nodes = (const struct trie_node *)(const void *)s->paths.nodes;
-    t->label_of_key = s->paths.label_of_frame;
-    t->count = s->paths.count;
+    t->nodes = s->nodes;
+    t->label_of_key = s->label_of_key;
+    t->count = s->node_count;
     t->self = s->self;
     t->base_self = s->base_self;
     if (s->waits)
@@ -334,7 +359,7 @@ bool tree_init(struct tree *t, const struct shown *s, enum tree_kind kind,
 {
     struct growing g = {.tree = t, .shown = s};
     *t = (struct tree){0};
-    bool ok = kind == TREE_DOWN ? take_paths(&g) : grow(&g, kind, label);
+    bool ok = kind == TREE_DOWN ? take_nodes(&g) : grow(&g, kind, label);
     ok = ok && (t->total = add_up(t, t->self)) != NULL;
     if (ok && s->base_self)
         ok = (t->base_total = add_up(t, t->base_self)) != NULL;

@@ -4,11 +4,11 @@ import { Appearance } from "./appearance";
 import { CoreError, type Core } from "./core";
 import { Filters } from "./filters";
 import { type Opened, Opening } from "./opening";
-import type { BoxInfo, Fault, Found, FunctionInfo, ProfileInfo, Shown } from "./protocol";
+import type { BoxInfo, ComparisonInfo, Fault, Found, FunctionInfo, ProfileInfo, Shown } from "./protocol";
 import { Tone } from "./protocol";
 import { Tracks } from "./tracks";
 import type { TracksView } from "./tracks_view";
-import { type ViewState, readState, START, type View, writeState } from "./state";
+import { severalProcesses, type ViewState, readState, START, type View, writeState } from "./state";
 
 export type Dialog = "help" | "palette" | "threads" | "tracks" | "filter" | "export" | "format" | null;
 
@@ -32,13 +32,14 @@ export interface Menu {
 }
 
 /* The properties of the state that require a call of the core. */
-const SHOWN_BY = ["filters", "event", "count", "wall", "color", "search", "pattern", "chosen"] as const;
+const SHOWN_BY = ["filters", "event", "count", "processes", "wall", "color", "search", "pattern", "chosen"] as const;
 
 export class App {
     profile: ProfileInfo | null = null;
     name = "";
     comparedWith = "";
     shown: Shown | null = null;
+    comparison: ComparisonInfo | null = null;
     state: ViewState = { ...START };
     selected: BoxInfo | null = null;
     selectedIn = -1; /* the kind of chart in which it was selected */
@@ -52,7 +53,7 @@ export class App {
     menu: Menu | null = null;
     notice = "";
     readonly names = new Map<number, string>(); /* of labels, cached */
-    private lookOf: Uint8Array = new Uint8Array(0); /* by label: tones, then marks */
+    private lookOf: Uint8Array = new Uint8Array(0); /* by label: tones, then marks, then kinds */
     version = 0; /* increases when the shown profile changes: charts and tables are requested again */
     looks = 0; /* increases when the look changes */
     readonly opening = new Opening(this);
@@ -105,7 +106,7 @@ export class App {
             this.state = state ?? { ...START, view: this.state.view, color: Tone.Name };
         } else if (slot === 1) {
             this.comparedWith = name;
-            this.state = { ...this.state, filters: [], color: Tone.Change };
+            this.state = { ...(state ?? { ...this.state, view: "changes", event: 0, wall: false, zoom: null }), color: Tone.Change };
         }
         if (!begun)
             this.filters.forget();
@@ -132,11 +133,17 @@ export class App {
         return this.inTurn(async () => {
             this.profile = await this.core.alone();
             this.comparedWith = "";
-            this.state = { ...this.state, filters: [], color: Tone.Name };
+            this.state = { ...this.state, color: Tone.Name, zoom: null };
             this.title();
             await this.tracks.load(false);
             await this.show();
         });
+    }
+
+    setSides(sides: boolean): void {
+        this.state = { ...this.state, sides, zoom: null };
+        this.remember(true);
+        this.changed();
     }
 
     private title(): void {
@@ -155,11 +162,15 @@ export class App {
     async show(step = false): Promise<boolean> {
         if (this.state.color === Tone.Change && !this.comparedWith)
             this.state = { ...this.state, color: Tone.Name };
+        if (this.state.view === "changes" && !this.comparedWith)
+            this.state = { ...this.state, view: "left" };
         try {
             const { filters, event, count, wall, color, search, pattern, chosen } = this.state;
+            const processes = this.state.processes && severalProcesses(this);
             const all = wall ? [{ verb: "wall-clock", text: this.profile?.events[event - 1]?.name ?? "" }, ...filters] : filters;
-            this.shown = await this.core.show(JSON.stringify(all), wall ? 0 : event, count);
+            this.shown = await this.core.show(JSON.stringify(all), wall ? 0 : event, count, processes);
             this.names.clear();
+            this.comparison = this.comparedWith ? await this.core.comparison() : null;
             await this.core.color(color);
             this.lookOf = await this.core.looks();
             this.found = search ? await this.core.search(search, pattern) : null;
@@ -196,6 +207,13 @@ export class App {
         });
     }
 
+    async setProcesses(processes: boolean): Promise<void> {
+        await this.inTurn(async () => {
+            this.state = { ...this.state, processes, zoom: null };
+            await this.show(true);
+        });
+    }
+
     async setOrder(order: number): Promise<void> {
         this.state = { ...this.state, order };
         this.version++;
@@ -215,7 +233,11 @@ export class App {
     }
 
     marks(label: number): number {
-        return this.lookOf[this.lookOf.length / 2 + label] ?? 0;
+        return this.lookOf[this.lookOf.length / 3 + label] ?? 0;
+    }
+
+    kind(label: number): number {
+        return this.lookOf[(this.lookOf.length / 3) * 2 + label] ?? 0;
     }
 
     /* Of the call graph, in percent. */
@@ -233,6 +255,12 @@ export class App {
 
     setView(view: View): void {
         this.state = { ...this.state, view, zoom: null };
+        this.remember(true);
+        this.changed();
+    }
+
+    setInverted(up: boolean): void {
+        this.state = { ...this.state, up, zoom: null };
         this.remember(true);
         this.changed();
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Theme and palette: chosen by the user, stored by the browser. */
+/* Theme, palette and sizes: chosen by the user, stored by the browser. */
 import type { Palette } from "./colors";
 
 export type Theme = "system" | "light" | "dark";
@@ -23,6 +23,8 @@ function store(key: string, value: string): void {
 export class Appearance {
     private theme: Theme;
     palette: Palette;
+    tracks: number | null; /* pixels at most; null: the default */
+    side: boolean; /* the side panel is shown */
     private readonly prefersDark = matchMedia("(prefers-color-scheme: dark)");
 
     constructor(private readonly changed: () => void) {
@@ -30,6 +32,9 @@ export class Appearance {
         const palette = stored("palette");
         this.theme = theme === "light" || theme === "dark" ? theme : "system";
         this.palette = palette === "warm" || palette === "safe" ? palette : "calm";
+        const tracks = Number(stored("tracks"));
+        this.tracks = tracks >= 1 && tracks < 1e4 ? tracks : null;
+        this.side = stored("side") !== "hidden";
         this.prefersDark.addEventListener("change", () => this.changed());
     }
 
@@ -40,6 +45,18 @@ export class Appearance {
     setTheme(theme: Theme): void {
         this.theme = theme;
         store("theme", theme);
+        this.changed();
+    }
+
+    setTracks(height: number | null): void {
+        this.tracks = height;
+        store("tracks", height === null ? "" : String(height));
+        this.changed();
+    }
+
+    setSide(shown: boolean): void {
+        this.side = shown;
+        store("side", shown ? "" : "hidden");
         this.changed();
     }
 

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The colours of boxes. */
 import type { App } from "./app";
-import { colorTable, ink, mix } from "./colors";
+import { colorTable, ink, mix, type Packed, packed } from "./colors";
 import { shownName } from "./format";
 import { type Boxes, roomFor } from "./painter";
-import { BOX_WORDS, Chart, CUT, type Drawing, MATCH, OFF, Tone, UNKNOWN } from "./protocol";
+import { BOX_WORDS, Chart, CUT, type Drawing, MATCH, OFF, Owner, Tone, UNKNOWN } from "./protocol";
+import { tokens } from "./tokens";
 
 const IDLE = 5; /* enum frame_kind: FRAME_IDLE */
+
+/* As in the tracks: a process has the colour of its strips, a thread a paler one. */
+export function ownerColor(app: App, kind: Owner, track: number): Packed {
+    const category = app.tracks.info ? app.tracks.category(track) : track % 12;
+    const colors = tokens();
+    return packed((category < 0 ? colors.other : kind === Owner.Process ? colors.strips[category] : colors.boxes[category]) as string);
+}
 
 /* Converts the core's boxes to the painter's, with colours: into `boxes` if they are large
  * enough. */
@@ -31,7 +39,8 @@ export function coloredBoxes(app: App, kind: Chart, drawing: Drawing, boxes: Box
         const look = words[at + 5] as number;
         const frame = (look >>> 8) & 255;
         const flags = look >>> 16;
-        let color = flags & OFF ? off
+        let color = frame === Owner.Process || frame === Owner.Thread ? faded(ownerColor(app, frame, look & 255))
+            : flags & OFF ? off
             : flags & (UNKNOWN | CUT) && named ? unknown
             : frame === IDLE ? idle : (plain[look & 255] as number);
         if (mixes && look >>> 24)

@@ -9,7 +9,7 @@ import { Minimap } from "./minimap";
 import { Overlay } from "./overlay";
 import { type Boxes, type Painter, painterFor, roomFor } from "./painter";
 import { Pointer } from "./pointer";
-import { BOX_WORDS, type Chart, type ChartInfo, type Drawing, NONE } from "./protocol";
+import { BOX_WORDS, type BoxInfo, type Chart, type ChartInfo, type Drawing, NONE } from "./protocol";
 import { Tip } from "./tip";
 import { ROW, RULER, Viewport } from "./viewport";
 
@@ -40,6 +40,10 @@ export class ChartView extends Viewport implements Steered {
     private version = -1;
     private looks = -1;
     span: [number, number] | null = null; /* selected by dragging */
+    linked: ChartView | null = null; /* the same boxes, of the other profile */
+    marked: BoxInfo | null = null; /* the box below the pointer in that one */
+    private marks = NONE;
+    private anchor: [number, number] | null = null; /* the range that is the same box in both; null: all */
     disposed = false;
     onTheWay: Promise<void> = Promise.resolve(); /* the last step by a key */
     private moving = 0; /* the current animation */
@@ -142,6 +146,7 @@ export class ChartView extends Viewport implements Steered {
 
     setWindow(from: number, to: number): void {
         this.setRange(from, to);
+        this.linked?.follow(this);
         if (this.options.zoomInAddress)
             this.app.setZoom(this.to - this.from >= this.full ? null : [this.from, this.to]);
         this.invalidate();
@@ -149,7 +154,51 @@ export class ChartView extends Viewport implements Steered {
 
     setScroll(scroll: number): void {
         this.scroll = Math.min(Math.max(0, scroll), this.most);
+        if (this.linked && this.linked.scroll !== this.scroll) {
+            this.linked.scroll = this.scroll;
+            this.linked.invalidate();
+        }
         this.invalidate();
+    }
+
+    /* --- Linked charts ---------------------------------------------------------------------- */
+
+    /* Outlines the box that is below the pointer in the linked chart. */
+    mark(box: number): void {
+        if (box === this.marks)
+            return;
+        this.marks = box;
+        this.marked = null;
+        this.paintOver(ink(this.app.appearance.dark));
+        if (box === NONE)
+            return;
+        void this.app.core.box(this.options.kind, box).then((info) => {
+            if (this.marks !== box || this.disposed)
+                return;
+            this.marked = info;
+            this.paintOver(ink(this.app.appearance.dark));
+        }, () => undefined);
+    }
+
+    /* Shows the same part of the box that both have as their anchor. */
+    private follow(leader: ChartView): void {
+        const [from, to] = leader.anchor ?? leader.whole;
+        const [mine, end] = this.anchor ?? this.whole;
+        const scale = (end - mine) / (to - from || 1);
+        this.setRange(mine + (leader.from - from) * scale, mine + (leader.to - from) * scale);
+        this.invalidate();
+    }
+
+    /* The box becomes the anchor; null: all. A box that the other profile does not have leaves
+     * both without a common one. */
+    private async anchorAt(box: BoxInfo | null): Promise<void> {
+        const { linked } = this;
+        if (!linked)
+            return;
+        const other = box ? await this.app.core.box(linked.options.kind, box.box) : null;
+        const both = box && other && other.to > other.from && box.to > box.from;
+        this.anchor = both ? [box.from, box.to] : null;
+        linked.anchor = both ? [other.from, other.to] : null;
     }
 
     /* Scrolls there with a short animation. */
@@ -187,7 +236,7 @@ export class ChartView extends Viewport implements Steered {
     }
 
     reset(): void {
-        this.glide(...this.whole);
+        void this.anchorAt(null).then(() => this.glide(...this.whole));
     }
 
     /* Steps run one after the other, however fast the keys are: each begins at the
@@ -212,7 +261,7 @@ export class ChartView extends Viewport implements Steered {
         void this.onTheWay.then(() => {
             const { selected } = this.app;
             if (selected && this.app.selectedIn === this.options.kind)
-                this.glide(selected.from, selected.to);
+                void this.anchorAt(selected).then(() => this.glide(selected.from, selected.to));
         });
     }
 

@@ -38,6 +38,12 @@ export function mix(a: Packed, b: Packed, part: number): Packed {
     return out >>> 0;
 }
 
+/* Of "#rrggbb". */
+export function packed(color: string): Packed {
+    const value = Number.parseInt(color.slice(1), 16);
+    return ((255 << 24) | ((value & 255) << 16) | (value & 0xff00) | ((value >> 16) & 255)) >>> 0;
+}
+
 export function css(color: Packed): string {
     return `rgb(${color & 255} ${(color >>> 8) & 255} ${(color >>> 16) & 255})`;
 }
@@ -71,11 +77,28 @@ function bySelf(tone: number, dark: boolean): Packed {
     return dark ? oklch(0.36 + 0.24 * part, 0.02 + 0.12 * part, 55) : oklch(0.93 - 0.18 * part, 0.02 + 0.12 * part, 60);
 }
 
-/* Less is blue, more is orange, for every kind of colour vision. */
+/* Of 0xrrggbb. */
+function ofHex(color: number): Packed {
+    return ((255 << 24) | ((color & 255) << 16) | (color & 0xff00) | (color >> 16)) >>> 0;
+}
+
+/* Less is blue, more is orange, for every kind of colour vision. The steps are changes of
+ * 1, 3, 7 and 10% of the whole; grey is within noise. */
+const STEPS = [0.1, 0.3, 0.7, 1];
+const CHANGES = {
+    light: { less: [0xd2e3f7, 0xb5d5fa, 0x8bc1fe, 0x5eacff], more: [0xf4dbcf, 0xf5c7b0, 0xf4a882, 0xf08950], noise: 0xe2e5e9 },
+    dark: { less: [0x354353, 0x324e6c, 0x2a5d93, 0x176cba], more: [0x503c32, 0x67412d, 0x884620, 0xaa4900], noise: 0x3a4048 },
+};
+
 function byChange(tone: number, dark: boolean): Packed {
-    const change = (tone - 128) / 127;
-    const size = Math.sqrt(Math.abs(change));
-    return oklch((dark ? 0.4 : 0.92) + (dark ? 0.16 : -0.2) * size, 0.005 + 0.13 * size, change < 0 ? 250 : 55);
+    const colors = CHANGES[dark ? "dark" : "light"];
+    const size = Math.abs(tone - 128) / 127;
+    const side = tone < 128 ? colors.less : colors.more;
+    const at = Math.max(1, STEPS.findIndex((step) => size <= step));
+    const [from, to] = [STEPS[at - 1] as number, STEPS[at] as number];
+    if (tone === 128)
+        return ofHex(colors.noise);
+    return mix(ofHex(side[at - 1] as number), ofHex(side[at] as number), Math.max(0, (size - from) / (to - from)));
 }
 
 /* Caches the last result for each key, because every frame needs it. */

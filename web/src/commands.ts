@@ -2,10 +2,11 @@
 /* All commands of keys: used by the help, the palette and the keyboard. */
 import type { App } from "./app";
 import { PALETTES } from "./colors";
+import { ownerFilter } from "./filters";
 import { baseName } from "./format";
 import { exportAs, savePage, savePicture } from "./save";
 import { Tone } from "./protocol";
-import { VIEWS, writeState } from "./state";
+import { INVERTS, severalProcesses, VIEWS, writeState } from "./state";
 
 export interface Command {
     title: string;
@@ -18,11 +19,16 @@ export interface Command {
 const STEP = 80; /* pixels */
 
 const open = (app: App): boolean => app.shown !== null;
+const compared = (app: App): boolean => app.comparedWith !== "";
 const chart = (app: App): boolean => app.steered !== null;
+const inverts = (app: App): boolean => open(app) && INVERTS.includes(app.state.view);
 const chosen = (app: App): boolean => app.chosen !== null;
 const spanned = (app: App): boolean => app.tracks.span !== null;
 const exactly = (app: App, verb: string): void => {
-    if (app.chosen)
+    const owner = app.chosen && ownerFilter(app.chosen);
+    if (owner && (verb === "focus" || verb === "show-from"))
+        void app.filters.add(owner);
+    else if (app.chosen && !owner)
         void app.filters.add({ verb, text: app.chosen.name, exact: true });
 };
 
@@ -81,15 +87,17 @@ function openView(app: App, view: (typeof VIEWS)[number][0]): void {
 
 export const COMMANDS: Command[] = [
     ...VIEWS.map(([view, title], i): Command =>
-        ({ title, keys: [String(i + 1)], group: "Views", when: open, run: (app) => openView(app, view) })),
+        ({ title, keys: i < 10 ? [String((i + 1) % 10)] : [], group: "Views", when: view === "changes" ? compared : open, run: (app) => openView(app, view) })),
     { title: "Flames up or down", keys: ["u"], group: "Views", when: open, run: (app) => app.setFlame(!app.state.flame) },
+    { title: "Begin with the leaves, or with the roots", keys: ["v"], group: "Views", when: inverts, run: (app) => app.setInverted(!app.state.up) },
+    { title: "Processes and threads as outermost levels", keys: ["P"], group: "Views", when: (app) => open(app) && severalProcesses(app), run: (app) => void app.setProcesses(!app.state.processes) },
     { title: "Order by size or by name", keys: ["o"], group: "Views", when: open, run: (app) => void app.setOrder(1 - app.state.order) },
 
     { title: "Show only the selected span", keys: ["z", "Enter"], group: "Moving", when: spanned, run: (app) => app.tracks.commit() },
     { title: "Drop the selected span", keys: ["Escape"], group: "Moving", when: spanned, run: (app) => app.tracks.select(null) },
     { title: "Zoom in", keys: ["+", "="], group: "Moving", when: chart, run: (app) => app.steered?.zoom(0.7) },
     { title: "Zoom out", keys: ["-", "_"], group: "Moving", when: chart, run: (app) => app.steered?.zoom(1 / 0.7) },
-    { title: "Show all", keys: ["0", "Escape"], group: "Moving", when: chart, run: (app) => app.steered?.reset() },
+    { title: "Show all", keys: ["Escape", "Home"], group: "Moving", when: chart, run: (app) => app.steered?.reset() },
     { title: "Zoom to the selected box", keys: ["Enter"], group: "Moving", when: chart, run: (app) => app.steered?.enter() },
     { title: "Pan left", keys: ["a"], group: "Moving", when: chart, run: (app) => app.steered?.pan(-STEP, 0) },
     { title: "Pan right", keys: ["d"], group: "Moving", when: chart, run: (app) => app.steered?.pan(STEP, 0) },
@@ -124,13 +132,16 @@ export const COMMANDS: Command[] = [
     { title: "Names without arguments and templates", keys: ["S"], group: "Filters", when: open, run: (app) => void app.filters.add({ verb: "strip", text: "" }) },
     { title: "Choose tracks", keys: [], group: "Filters", when: (app) => app.tracks.info !== null, run: (app) => app.openDialog("tracks") },
     { title: "Choose threads", keys: ["t"], group: "Filters", when: open, run: (app) => app.openDialog("threads") },
-    { title: "Add a filter", keys: ["i"], group: "Filters", when: open, run: (app) => app.openDialog("filter") },
+    { title: "Add a filter", keys: ["I"], group: "Filters", when: open, run: (app) => app.openDialog("filter") },
     { title: "Undo", keys: ["Ctrl+Z"], group: "Filters", when: (app) => app.filters.canUndo, run: (app) => void app.filters.undo() },
     { title: "Redo", keys: ["Ctrl+Shift+Z", "Ctrl+Y"], group: "Filters", when: (app) => app.filters.canRedo, run: (app) => void app.filters.redo() },
 
     { title: "Open a file", keys: ["Ctrl+O"], group: "Page", run: (app) => chooseFile(app, false) },
     { title: "Read the file as another format", keys: [], group: "Page", when: (app) => app.latest !== null, run: (app) => app.openDialog("format") },
     { title: "Compare with an earlier profile", keys: ["Ctrl+Shift+O"], group: "Page", when: open, run: (app) => chooseFile(app, true) },
+    { title: "Show or hide the side panel", keys: ["i"], group: "Views", when: open, run: (app) => app.appearance.setSide(!app.appearance.side) },
+    { title: "Swap the compared profiles", keys: [], group: "Page", when: compared, run: (app) => void app.opening.swap() },
+    { title: "End the comparison", keys: [], group: "Page", when: compared, run: (app) => void app.endComparison() },
     { title: "All commands", keys: ["Ctrl+K"], group: "Page", run: (app) => app.openDialog("palette") },
     { title: "Keys", keys: ["?"], group: "Page", run: (app) => app.openDialog("help") },
     { title: "Copy a link to this view", keys: ["L"], group: "Page", when: open, run: (app) => void app.copy(linkOf(app), "the link") },

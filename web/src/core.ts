@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interface of the core for the page: every result is a promise. */
 import type {
-    Argument, BoxInfo, ChartInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, ProfileInfo, Progress, Read, Reply,
+    Argument, BoxInfo, ChartInfo, ComparisonInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, ProfileInfo, Progress, Read, Reply,
     Request, Shown,
-    SummaryInfo, TracksInfo, TreeRow,
+    SummaryInfo, TracksInfo, TreeRow, WaitRow,
 } from "./protocol";
 
 export class CoreError extends Error {
@@ -90,10 +90,11 @@ export class Core {
 
     cancel = (keep: boolean) => this.ask({ do: "cancel", keep });
     alone = () => this.json<ProfileInfo>("core_alone");
-    show = (filters: string, event: number, count: boolean) =>
-        this.json<Shown>("core_show", filters, event, count ? 1 : 0);
+    show = (filters: string, event: number, count: boolean, byProcess: boolean) =>
+        this.json<Shown>("core_show", filters, event, count ? 1 : 0, byProcess ? 1 : 0);
     color = (by: number) => this.json<null>("core_color", by);
     looks = () => this.ask({ do: "bytes", call: "core_looks", with: [] }) as Promise<Uint8Array>;
+    comparison = () => this.json<ComparisonInfo | null>("core_comparison");
     choose = (label: number) => this.json<FunctionInfo>("core_choose", label);
     find = (name: string) => this.number("core_find", name);
     chart = (kind: number, order: number) => this.json<ChartInfo>("core_chart", kind, order);
@@ -111,6 +112,7 @@ export class Core {
     functionRows = (from: number, to: number) => this.json<FunctionInfo[]>("core_function_rows", from, to);
     children = (kind: number, node: number) => this.json<TreeRow[]>("core_children", kind, node);
     summary = () => this.json<SummaryInfo>("core_summary");
+    waits = () => this.json<WaitRow[]>("core_waits");
     heat = (column: number, rows: number) => this.json<HeatInfo>("core_heat", column, rows);
     graph = (functionShare: number, callShare: number, most: number) =>
         this.json<GraphInfo>("core_graph", functionShare, callShare, most);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes of the filters, which can be undone. */
 import type { App } from "./app";
+import type { FunctionInfo } from "./protocol";
 import type { Filter } from "./state";
 
 /* Filters by which a track is selected. */
@@ -8,6 +9,13 @@ const OF_SELECTION = ["tid", "pid", "comm", "cpu"];
 
 /* Filters by properties of a thread. */
 const OF_THREADS = ["tid", "pid", "comm", "drop-comm"];
+
+/* The filter for a process or thread among the levels of a tree; null for a function. */
+export function ownerFilter(f: FunctionInfo): Filter | null {
+    if (f.kind !== "process" && f.kind !== "thread")
+        return null;
+    return f.ids ? { verb: f.kind === "process" ? "pid" : "tid", text: f.ids } : { verb: "comm", text: f.name };
+}
 
 export class Filters {
     private past: Filter[][] = [];

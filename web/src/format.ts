@@ -60,6 +60,17 @@ export function share(part: number, whole: number): string {
     return Math.abs(percent) < 0.01 ? "<0.01%" : `${percent.toFixed(Math.abs(percent) < 10 ? 2 : 1)}%`;
 }
 
+/* A change of a share, in percentage points, with its sign. */
+export function points(part: number): string {
+    const text = Math.abs(part * 100).toFixed(Math.abs(part) < 0.1 ? 2 : 1);
+    return Number(text) === 0 ? "0" : `${part > 0 ? "+" : "\u2212"}${text}`;
+}
+
+/* A change of a weight, with its sign. */
+export function signed(value: number, unit: string): string {
+    return value === 0 ? "0" : `${value > 0 ? "+" : "\u2212"}${weight(Math.abs(value), unit)}`;
+}
+
 /* Wilson's 95 % interval for a share seen in n samples. */
 export function interval(part: number, whole: number, n: number): [number, number] {
     const z = 1.96;
@@ -75,6 +86,11 @@ export function shownName(name: string): string {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the regex searches for them
     return name.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
         (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/* Of a mark on the time line. */
+export function markText(mark: { lost?: number; name?: string }): string {
+    return mark.name === undefined ? `${count(mark.lost ?? 0)} lost ${mark.lost === 1 ? "sample" : "samples"}` : shownName(mark.name);
 }
 
 export function baseName(path: string): string {

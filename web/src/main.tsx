@@ -20,13 +20,21 @@ async function openInlined(app: App): Promise<void> {
     const state = readState(location.hash || (data.dataset["state"] ?? ""));
     const bytes = await unpack(data.textContent ?? "");
     data.textContent = "";
-    await app.opening.openTitled(new Blob([bytes]), data.dataset["name"] || "profile", false, state);
+    const before = document.getElementById("profile-before");
+    const earlier = before ? new Blob([await unpack(before.textContent ?? "")]) : null;
+    if (before)
+        before.textContent = "";
+    const opened = await app.opening.openTitled(new Blob([bytes]), data.dataset["name"] || "profile", false, state);
+    if (opened && before && earlier)
+        await app.opening.openTitled(earlier, before.dataset["name"] || "before", true, state);
 }
 
 function acceptFiles(app: App): void {
     addEventListener("dragover", (event) => {
         event.preventDefault();
         document.body.classList.add("dropping");
+        for (const zone of document.querySelectorAll(".zone"))
+            zone.classList.toggle("over", event.target instanceof Node && zone.contains(event.target));
     });
     addEventListener("dragleave", (event) => {
         if (!event.relatedTarget)
@@ -35,7 +43,7 @@ function acceptFiles(app: App): void {
     addEventListener("drop", (event) => {
         event.preventDefault();
         document.body.classList.remove("dropping");
-        const { shiftKey } = event;
+        const compare = event.shiftKey || (event.target instanceof Element && event.target.closest(".zone.compare") !== null);
         const pair = pairOfDrop(event.dataTransfer);
         if (pair) { /* the older one is the profile before */
             void app.opening.open(pair[1], pair[1].name).then((opened) => opened && app.opening.open(pair[0], pair[0].name, true));
@@ -43,7 +51,7 @@ function acceptFiles(app: App): void {
         }
         void fileOfDrop(event.dataTransfer).then((file) => {
             if (file)
-                void app.opening.open(file, file.name, shiftKey);
+                void app.opening.open(file, file.name, compare);
         }).catch((error: unknown) => app.fail(error));
     });
     addEventListener("paste", (event) => {

@@ -26,6 +26,7 @@ export const enum Chart {
     Callers = 2,
     Callees = 3,
     Time = 4,
+    Before = 5,
 }
 
 export const enum Tone {
@@ -42,6 +43,14 @@ export const enum Sort {
     Name = 2,
     Module = 3,
     Change = 4,
+    Found = 5,
+}
+
+export const enum Verdict {
+    Noise = 0,
+    Less = 1,
+    More = 2,
+    Few = 3,
 }
 
 export const MATCH = 1;
@@ -50,3 +59,8 @@ export const SAME = 4;
 export const UNKNOWN = 8;
 export const CUT = 16;
 export const OFF = 32;
+
+export const enum Owner {
+    Process = 16,
+    Thread = 17,
+}

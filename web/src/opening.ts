@@ -3,8 +3,8 @@
  * end is read. */
 import type { App } from "./app";
 import { baseName } from "./format";
-import { reportIn } from "./report";
-import type { ViewState } from "./state";
+import { type Report, reportIn } from "./report";
+import { START, type ViewState } from "./state";
 
 /* A file that was opened, or that failed to open. */
 export interface Opened {
@@ -15,6 +15,8 @@ export interface Opened {
 }
 
 export class Opening {
+    private after: Opened | null = null; /* the shown files */
+    private before: Opened | null = null;
     private last: Promise<unknown> = Promise.resolve();
 
     constructor(private readonly app: App) {}
@@ -34,12 +36,20 @@ export class Opening {
         return opened;
     }
 
+    /* A saved page; of a comparison both profiles, unless it is compared itself. */
+    private async openReport(report: Report, compare: boolean, state?: ViewState): Promise<boolean> {
+        const opened = await this.openNow(report.file, report.name, compare, "", state ?? report.state);
+        if (!opened || compare || !report.before)
+            return opened;
+        return this.openNow(report.before.file, report.before.name, true, "", state ?? report.state);
+    }
+
     /* Reading does not wait for its turn: an earlier profile, or the part read so far,
      * can be explored meanwhile. */
     private async openNow(file: Blob, name: string, compare: boolean, format: string, state?: ViewState): Promise<boolean> {
         const report = format ? null : await reportIn(file);
         if (report)
-            return this.openNow(report.file, report.name, compare, "", state ?? report.state);
+            return this.openReport(report, compare, state);
         this.app.latest = { file, name, compare, format };
         const slot = compare && this.app.profile ? 1 : 0;
         let begun = false; /* a part of it is shown */
@@ -63,6 +73,7 @@ export class Opening {
             });
             return await this.app.inTurn(async () => {
                 const info = await this.app.core.finish(slot);
+                this[slot ? "before" : "after"] = { file, name, compare, format };
                 this.app.loading = null;
                 if (slot === 0)
                     this.app.part = read.stopped ? { read: read.done / read.of, going: false } : null;
@@ -75,6 +86,16 @@ export class Opening {
             this.app.fail(error, name);
             return false;
         }
+    }
+
+    /* Opens the two compared files again: before becomes after. */
+    async swap(): Promise<void> {
+        const { after, before } = this;
+        const { state } = this.app;
+        if (!after || !before || !this.app.comparedWith)
+            return;
+        if (await this.openTitled(before.file, before.name, false, { ...START, view: state.view }, before.format))
+            await this.openTitled(after.file, after.name, true, { ...state, zoom: null }, after.format);
     }
 
     /* Opens the last file again, with that format. */

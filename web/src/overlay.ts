@@ -4,12 +4,13 @@ import type { ChartView } from "./chart";
 import { css, type Ink, ink } from "./colors";
 import { threadName, weight } from "./format";
 import { Measure } from "./measure";
-import { BOX_WORDS, Chart, CUT, type Lane, OFF, SAME, UNKNOWN } from "./protocol";
+import { BOX_WORDS, Chart, CUT, type Lane, OFF, Owner, SAME, UNKNOWN } from "./protocol";
 import { ROW, RULER } from "./viewport";
 
 const TEXT_LEAST = 22; /* minimum pixels of a box with text */
 const LETTERS_LEAST = 4; /* minimum letters of a name; fewer are useless */
 const FONT = '11.5px Inter, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Arial, system-ui, sans-serif';
+const ON_STRIP = "#14171b"; /* text on the colours of processes, in both themes */
 const SHADE_LEAST = 8; /* minimum pixels of a box with a pattern */
 const OUTLINE_LEAST = 8; /* minimum pixels of a box with an outline */
 
@@ -43,11 +44,14 @@ export class Overlay {
             if ((words[at + 5] as number) >>> 24 && (sizes[at + 1] as number) >= 3)
                 this.showWaits((words[at + 5] as number) >>> 24, sizes[at] as number, sizes[at + 1] as number,
                     this.chart.yOf(words[at + 2] as number, this.chart.drawn.scroll));
-        pen.fillStyle = colors.text;
-        for (let at = 0; at < words.length; at += BOX_WORDS)
-            if ((sizes[at + 1] as number) >= TEXT_LEAST)
-                this.write(words[at + 4] as number, sizes[at] as number, sizes[at + 1] as number,
+        for (let at = 0; at < words.length; at += BOX_WORDS) {
+            if ((sizes[at + 1] as number) < TEXT_LEAST)
+                continue;
+            const strip = (((words[at + 5] as number) >>> 8) & 255) === Owner.Process;
+            pen.fillStyle = strip ? ON_STRIP : colors.text;
+            this.write(words[at + 4] as number, sizes[at] as number, sizes[at + 1] as number,
                     this.chart.yOf(words[at + 2] as number, this.chart.drawn.scroll));
+        }
         pen.lineWidth = 1.5;
         pen.strokeStyle = pen.fillStyle = colors.same;
         for (let at = 0; at < words.length; at += BOX_WORDS)
@@ -59,6 +63,12 @@ export class Overlay {
             pen.lineWidth = 2;
             const x = this.chart.xOf(selected.from);
             this.outline(x, this.chart.xOf(selected.to) - x, this.chart.yOf(selected.row, this.chart.drawn.scroll));
+        }
+        const { marked } = this.chart;
+        if (marked) {
+            pen.strokeStyle = pen.fillStyle = colors.selected;
+            const x = this.chart.xOf(marked.from);
+            this.markSame(x, this.chart.xOf(marked.to) - x, this.chart.yOf(marked.row, this.chart.drawn.scroll));
         }
         for (const lane of this.chart.info?.lanes ?? [])
             this.writeLane(lane, colors);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The messages between the page and the worker. */
 
+import type { Verdict } from "./numbers";
+
 export interface Fault {
     message: string;
     hint: string;
@@ -36,6 +38,7 @@ export interface ProfileInfo {
     duration: number;
     differential: boolean;
     threads: number;
+    several_processes: boolean;
     frames: number;
     stacks: number;
     events: EventInfo[];
@@ -50,6 +53,7 @@ export interface Shown {
     unit: string;
     event_name: string;
     samples: number;
+    by_process: boolean; /* trees begin with processes and threads */
 }
 
 export interface Lane {
@@ -70,17 +74,36 @@ export interface ChartInfo {
     losses: { at: number; count: number }[]; /* of samples, by time */
 }
 
+/* The difference of two shares, from 0 to 1. */
+export interface Difference {
+    before: number;
+    after: number;
+    low: number; /* the 95% confidence interval of the difference */
+    high: number;
+    verdict: Verdict;
+}
+
+export interface ComparisonInfo {
+    sides: { event: string; samples: number; timed: boolean; block: number }[]; /* before, after; block in ns */
+    found: number; /* functions whose self share changed by more than noise */
+    others: number;
+    explained: number; /* their share of all changes */
+}
+
 export interface FunctionInfo {
     label: number;
     name: string;
     module: string;
     file: string;
     line: number;
-    kind: string;
+    kind: string; /* "process" or "thread": not a function */
+    ids?: string; /* of the process or thread: "12,13" */
     self: number;
     total: number;
     base_self?: number;
     base_total?: number;
+    change?: Difference; /* of the total */
+    self_change?: Difference;
 }
 
 export interface BoxInfo {
@@ -91,6 +114,7 @@ export interface BoxInfo {
     self?: number;
     total?: number;
     base_total?: number;
+    change?: Difference;
     waiting?: number; /* the part of the total that waits, if some does */
     off?: boolean; /* by time: the thread waits */
     function: FunctionInfo;
@@ -104,6 +128,7 @@ export interface TreeRow {
     self: number;
     total: number;
     base_total?: number;
+    change?: Difference;
     function: FunctionInfo;
 }
 
@@ -151,6 +176,21 @@ export interface LineInfo {
     total: number;
 }
 
+/* The waits of a thread with the same reason, function and waker; times in ns. */
+export interface WaitRow {
+    name: string;
+    pid?: number;
+    tid?: number;
+    reason: "lock" | "disk" | "network" | "cpu" | "sleep";
+    label: number;
+    function: string;
+    waker?: string;
+    count: number;
+    total: number;
+    longest: number;
+    begin: number; /* of the longest one */
+}
+
 export interface HeatInfo {
     columns: number;
     rows: number;
@@ -165,7 +205,16 @@ export interface TracksInfo {
     processes: { name: string; pid?: number; first: number; count: number; running: number; waiting: number }[];
     threads: { name: string; tid?: number; process: number; samples: number; running: number; waiting: number }[];
     cpus: number[];
-    marks: { at: number; lost: number }[];
+    marks: Mark[];
+}
+
+/* Lost samples, or a tracepoint. */
+export interface Mark {
+    at: number; /* ns */
+    lost?: number;
+    name?: string; /* of the tracepoint */
+    thread?: string;
+    tid?: number;
 }
 
 export const MACHINE_LAYERS = 7; /* see web/core/tracks.h */

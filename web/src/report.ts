@@ -9,6 +9,7 @@ export interface Report {
     file: Blob;
     name: string;
     state: ViewState;
+    before: { file: Blob; name: string } | null; /* of a comparison */
 }
 
 /* Null for all other files, which the core reads. */
@@ -22,7 +23,9 @@ export async function reportIn(file: Blob): Promise<Report | null> {
     try {
         const { dataset } = data;
         const state = dataset["state"] ?? dataset["place"] ?? ""; /* the second: in pages of earlier versions */
-        return { file: new Blob([await unpack(data.textContent)]), name: dataset["name"] || "profile", state: readState(state) };
+        const earlier = page.getElementById("profile-before");
+        const before = earlier?.textContent ? { file: new Blob([await unpack(earlier.textContent)]), name: earlier.dataset["name"] || "before" } : null;
+        return { file: new Blob([await unpack(data.textContent)]), name: dataset["name"] || "profile", state: readState(state), before };
     } catch {
         return null;
     }

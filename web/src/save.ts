@@ -58,12 +58,15 @@ async function packed(bytes: Uint8Array): Promise<string> {
     return btoa(binary);
 }
 
-/* Saves the shown profile and the view in a page. */
+/* Saves the shown profile and the view in a page; of a comparison both profiles, unfiltered. */
 export async function savePage(app: App): Promise<void> {
-    const bytes = await app.core.export("page");
-    const state = writeState({ ...app.state, filters: [], wall: false });
-    const data = `<script type="application/octet-stream" id="profile" data-name="${attribute(app.name)}" ` +
-        `data-state="${attribute(state)}">${await packed(bytes)}</script>`;
-    const bare = template.replace(/<script type="application\/octet-stream" id="profile"[^>]*>[^<]*<\/script>/, "");
+    const both = app.comparedWith !== "";
+    const state = writeState(both ? app.state : { ...app.state, filters: [], wall: false });
+    const part = async (id: string, name: string, format: string): Promise<string> =>
+        `<script type="application/octet-stream" id="${id}" data-name="${attribute(name)}" ` +
+        `data-state="${attribute(state)}">${await packed(await app.core.export(format))}</script>`;
+    const data = both ? await part("profile", app.name, "page-after") + await part("profile-before", app.comparedWith, "page-before")
+        : await part("profile", app.name, "page");
+    const bare = template.replace(/<script type="application\/octet-stream" id="profile(-before)?"[^>]*>[^<]*<\/script>/g, "");
     download(bare.replace("<!--stoke:data-->", () => `<!--stoke:data-->${data}`), `${stem(app)}.html`, "text/html");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of the view: all of it is in the address, so that a link restores it. */
-import { Tone } from "./protocol";
+import { type ProfileInfo, Tone } from "./protocol";
 
 export interface Filter {
     verb: string;
@@ -11,16 +11,24 @@ export interface Filter {
 }
 
 export const VIEWS = [
+    ["left", "Flame graph"],
     ["time", "Time order"],
-    ["left", "Left heavy"],
-    ["sandwich", "Sandwich"],
-    ["down", "Top down"],
-    ["up", "Bottom up"],
+    ["sandwich", "Functions"],
+    ["tree", "Tree"],
     ["graph", "Call graph"],
     ["source", "Source"],
+    ["waits", "Waits"],
+    ["marks", "Marks"],
     ["heat", "Heat map"],
     ["summary", "Summary"],
+    ["changes", "Changes"],
 ] as const;
+export const INVERTS: readonly string[] = ["left", "tree"]; /* views that can begin with the leaves */
+/* The views of the shown profile: one is only for two. */
+export function viewsOf(compared: boolean): (typeof VIEWS)[number][] {
+    return VIEWS.filter(([view]) => compared || view !== "changes");
+}
+
 export type View = (typeof VIEWS)[number][0];
 
 export interface ViewState {
@@ -28,10 +36,13 @@ export interface ViewState {
     filters: Filter[];
     event: number; /* 0: the first */
     count: boolean; /* samples instead of weights */
+    processes: boolean; /* trees of several processes begin with process and thread */
     wall: boolean; /* time, both running and waiting */
     order: number; /* 0 by size, 1 by name */
     flame: boolean; /* callers at the bottom */
+    up: boolean; /* flame graph and tree begin with the leaves: callees before callers */
     color: Tone;
+    sides: boolean; /* of two profiles: two flame graphs */
     search: string;
     pattern: boolean;
     chosen: string; /* the selected function */
@@ -46,10 +57,13 @@ export const START: ViewState = {
     filters: [],
     event: 0,
     count: false,
+    processes: true,
     wall: false,
     order: 0,
     flame: false,
+    up: false,
     color: Tone.Name,
+    sides: false,
     search: "",
     pattern: false,
     chosen: "",
@@ -59,10 +73,15 @@ export const START: ViewState = {
     zoom: null,
 };
 
-/* Only what differs from the default. */
+/* Whether there are outermost levels to show or to hide. */
+export function severalProcesses(app: { profile: ProfileInfo | null; comparedWith: string; state: ViewState }): boolean {
+    return (app.profile?.several_processes ?? false) && !app.comparedWith && !app.state.filters.some((f) => f.verb === "threads" || f.verb === "reverse");
+}
+
+/* Only what differs from the default; with a zoom also whether there are processes. */
 export function writeState(state: ViewState): string {
-    const differs = Object.entries(state).filter(
-        ([key, value]) => JSON.stringify(value) !== JSON.stringify(START[key as keyof ViewState]));
+    const differs = Object.entries(state).filter(([key, value]) => (key === "processes" && state.zoom)
+        || JSON.stringify(value) !== JSON.stringify(START[key as keyof ViewState]));
     return differs.length ? `#${encodeURIComponent(JSON.stringify(Object.fromEntries(differs)))}` : "";
 }
 
@@ -84,12 +103,18 @@ export function readState(hash: string): ViewState {
         return state;
     if (VIEWS.some(([view]) => view === given["view"]))
         state.view = given["view"] as View;
+    if (given["view"] === "down" || given["view"] === "up") { /* of the first edition */
+        state.view = "tree";
+        state.up = given["view"] === "up";
+    }
     if (Array.isArray(given["filters"]))
         state.filters = given["filters"].filter(isFilter).slice(0, 200);
     for (const [key, most] of [["event", 1e6], ["order", 1], ["color", Tone.Change]] as const)
         if (Number.isInteger(given[key]) && (given[key] as number) >= 0 && (given[key] as number) <= most)
             state[key] = given[key] as number;
-    for (const key of ["count", "wall", "flame", "pattern"] as const)
+    if (Array.isArray(given["zoom"])) /* the first edition had no processes: a range of its flame graph */
+        state.processes = false;
+    for (const key of ["count", "processes", "wall", "flame", "up", "sides", "pattern"] as const)
         if (typeof given[key] === "boolean")
             state[key] = given[key];
     for (const key of ["search", "chosen", "file"] as const)

@@ -2,8 +2,8 @@
 /* The tooltip of a chart: the box or the lost samples below the pointer. */
 import type { ChartView } from "./chart";
 import { element } from "./elements";
-import { count, share, shownName, time, weight } from "./format";
-import { NONE } from "./protocol";
+import { count, points, share, shownName, signed, time, weight } from "./format";
+import { type BoxInfo, NONE, Verdict } from "./protocol";
 
 export class Tip {
     private readonly host = element("div", "tip", document.body);
@@ -27,6 +27,7 @@ export class Tip {
 
     hide(): void {
         this.hover = NONE;
+        this.chart.linked?.mark(NONE);
         this.host.hidden = true;
     }
 
@@ -55,10 +56,32 @@ export class Tip {
                 figures.textContent += `, ${share(info.waiting, size)} waiting`;
             const name = document.createElement("span");
             name.textContent = shownName(info.function.name).slice(0, 300);
-            this.host.replaceChildren(figures, name);
+            this.host.replaceChildren(...(info.change ? [name, this.compared(info)] : [figures, name]));
+            this.chart.linked?.mark(box);
             this.chart.over.dataset["hover"] = info.function.name;
         }
         this.move(event);
+    }
+
+    /* Before, after and the difference, of a box or of a function by time. */
+    private compared(info: BoxInfo): HTMLElement {
+        const { unit, total, base_total } = this.chart.app.shown ?? { unit: "", total: 0, base_total: 0 };
+        const table = document.createElement("table");
+        const before = info.base_total ?? 0;
+        const after = info.total ?? 0;
+        const { low = 0, high = 0, verdict = Verdict.Noise, ...shares } = info.change ?? { before: 0, after: 0 };
+        const rows = [
+            ["Before", weight(before, unit), share(before, base_total) || "0%"],
+            ["After", weight(after, unit), share(after, total) || "0%"],
+            ["Change", signed(after - before, unit), `${points(shares.after - shares.before)} points`],
+            ["95%", verdict === Verdict.Few ? "too few samples" : verdict === Verdict.Noise ? "within noise" : "", `${points(low)}\u2026${points(high)}`],
+        ];
+        for (const cells of rows) {
+            const row = table.insertRow();
+            for (const text of cells)
+                row.insertCell().textContent = text;
+        }
+        return table;
     }
 
     /* Shows the ruler's mark at the pointer, if any. */

@@ -11,6 +11,7 @@ export interface Tokens {
     accent: string;
     bad: string;
     strips: string[]; /* of the twelve categories */
+    boxes: string[]; /* the same, paler */
     other: string;
     waits: [string, string][]; /* stroke and ground: lock, disk, network, wait for CPU, sleep */
 }
@@ -23,6 +24,7 @@ function read(): Tokens {
     return {
         page: of("bg"), line: of("line"), line2: of("line2"), text: of("t1"), second: of("t2"), third: of("t3"),
         accent: of("acc"), bad: of("bad"), other: of("other"),
+        boxes: Array.from({ length: 12 }, (_, i) => of(`cat-${i + 1}`)),
         strips: Array.from({ length: 12 }, (_, i) => of(`strip-${i + 1}`)),
         waits: WAITS.map((name) => [of(`wait-${name}`), of(`wait-${name}-bg`)]),
     };

@@ -28,6 +28,8 @@ export class Tracks {
     private readonly shown = new Set<number>(); /* processes */
     private readonly open = new Set<number>();
     private readonly hidden = new Set<number>(); /* threads of shown processes */
+    private readonly pinned = new Set<number>(); /* processes, in front of the others */
+    private order: number[] = []; /* of the processes; at first by activity */
     private cpusOpen = false;
 
     constructor(private readonly app: App) {}
@@ -36,6 +38,7 @@ export class Tracks {
     async load(begun: boolean): Promise<void> {
         const before = this.info;
         this.info = this.app.comparedWith ? null : await this.app.core.tracks();
+        this.info?.marks.sort((a, b) => a.at - b.at);
         this.span = null;
         if (!begun || !before)
             this.choose();
@@ -45,10 +48,11 @@ export class Tracks {
     /* The first tracks: the processes with the most CPU time. One that used nearly all of
      * it is open. */
     private choose(): void {
-        for (const set of [this.shown, this.open, this.hidden])
+        for (const set of [this.shown, this.open, this.hidden, this.pinned])
             set.clear();
         this.cpusOpen = false;
         const { info } = this;
+        this.order = info?.processes.map((_, i) => i) ?? [];
         if (!info)
             return;
         const room = FIRST_SHOWN - 1 - (info.marks.length ? 1 : 0) - (info.cpus.length > 1 ? 1 : 0);
@@ -77,9 +81,8 @@ export class Tracks {
             add("machine", 0);
             if (info.marks.length)
                 add("marks", 0);
-            for (const [i, process] of info.processes.entries()) {
-                if (!this.shown.has(i))
-                    continue;
+            for (const i of this.shownOrder) {
+                const process = info.processes[i] as TracksInfo["processes"][number];
                 add("process", i);
                 for (let t = process.first; this.open.has(i) && t < process.first + process.count; t++)
                     if (!this.hidden.has(t))
@@ -143,11 +146,21 @@ export class Tracks {
         if (show) {
             this.hidden.delete(thread);
             this.shown.add(index);
-            this.open.add(index);
+            if (process.count > 1)
+                this.open.add(index);
         } else {
             this.hidden.add(thread);
         }
         this.arrange();
+    }
+
+    /* Shows the thread's track, and its process open. */
+    reveal(tid: number | undefined, name: string): void {
+        const found = this.info?.threads.findIndex((t) => (tid === undefined ? t.name === name : t.tid === tid)) ?? -1;
+        if (found >= 0 && (this.info?.processes[this.info.threads[found]?.process ?? -1]?.count ?? 0) > 1)
+            this.showThread(found, true);
+        else if (found >= 0)
+            this.showProcess(this.info?.threads[found]?.process ?? -1, true);
     }
 
     showProcess(index: number, show: boolean): void {
@@ -160,6 +173,77 @@ export class Tracks {
             this.shown.delete(index);
         for (let t = process.first; t < process.first + process.count; t++)
             this.hidden.delete(t);
+        this.arrange();
+    }
+
+    /* --- Order ------------------------------------------------------------------------------ */
+
+    private get shownOrder(): number[] {
+        for (let i = this.order.length; i < (this.info?.processes.length ?? 0); i++)
+            this.order.push(i); /* more of the file was read */
+        const shown = this.order.filter((i) => this.shown.has(i) && i < (this.info?.processes.length ?? 0));
+        return [...shown.filter((i) => this.pinned.has(i)), ...shown.filter((i) => !this.pinned.has(i))];
+    }
+
+    hide(track: Track): void {
+        if (track.kind === "process")
+            this.showProcess(track.index, false);
+        else if (track.kind === "thread")
+            this.showThread(track.index, false);
+    }
+
+    /* The only process; of a thread, the only one of its process. */
+    isolate(track: Track): void {
+        const index = track.kind === "thread" ? (this.info?.threads[track.index]?.process ?? -1) : track.index;
+        const process = this.info?.processes[index];
+        if (!process || (track.kind !== "process" && track.kind !== "thread"))
+            return;
+        this.shown.clear();
+        this.shown.add(index);
+        for (let t = process.first; t < process.first + process.count; t++)
+            if (track.kind === "thread" && t !== track.index)
+                this.hidden.add(t);
+            else
+                this.hidden.delete(t);
+        if (process.count > 1)
+            this.open.add(index);
+        this.arrange();
+    }
+
+    isPinned(track: Track): boolean {
+        return track.kind === "process" && this.pinned.has(track.index);
+    }
+
+    pin(track: Track): void {
+        if (track.kind !== "process")
+            return;
+        if (!this.pinned.delete(track.index))
+            this.pinned.add(track.index);
+        this.arrange();
+    }
+
+    /* By one shown process up or down. */
+    move(track: Track, way: -1 | 1): void {
+        const shown = this.shownOrder;
+        const other = shown[shown.indexOf(track.index) + way];
+        if (track.kind === "process" && other !== undefined)
+            this.moveTo(track.index, other);
+    }
+
+    /* Moves the process to where another one is. */
+    moveTo(process: number, other: number): void {
+        const shown = this.shownOrder;
+        const from = shown.indexOf(process), to = shown.indexOf(other);
+        if (from < 0 || to < 0 || from === to || this.pinned.has(process) !== this.pinned.has(other))
+            return;
+        shown.splice(from, 1);
+        shown.splice(to, 0, process);
+        this.order = [...shown, ...this.order.filter((i) => !this.shown.has(i))];
+        this.arrange();
+    }
+
+    sort(): void {
+        this.order.sort((a, b) => a - b); /* the core's order */
         this.arrange();
     }
 

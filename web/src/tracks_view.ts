@@ -3,7 +3,7 @@
 import type { App } from "./app";
 import { ticks } from "./axis";
 import { element, resize } from "./elements";
-import { count } from "./format";
+import { count, shownName } from "./format";
 import { MACHINE_LAYERS } from "./protocol";
 import { contour, type Tokens, tokens } from "./tokens";
 import type { Track } from "./tracks";
@@ -100,6 +100,10 @@ export class TracksView {
             [this.from, this.to] = this.app.tracks.committed;
         }
         this.draw();
+    }
+
+    get scrolled(): number {
+        return this.scroll;
     }
 
     xOf(ns: number): number {
@@ -355,9 +359,9 @@ export class TracksView {
         for (const [i, mark] of marks.entries()) {
             const x = Math.round(this.xOf(mark.at));
             const next = marks[i + 1];
-            const text = `lost ${count(mark.lost)}`;
+            const text = mark.name === undefined ? `lost ${count(mark.lost ?? 0)}` : shownName(mark.name);
             const room = (next ? this.xOf(next.at) : this.width) - x - 8;
-            pen.fillStyle = colors.bad;
+            pen.fillStyle = mark.name === undefined ? colors.bad : colors.accent;
             pen.fillRect(Math.min(x, this.width - 2), y + 3, 2, 13);
             pen.fillStyle = colors.text;
             if (x > free && pen.measureText(text).width < room) {

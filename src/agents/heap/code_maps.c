@@ -108,10 +108,24 @@ static struct link_map *last_library(void)
     return at;
 }
 
+static uint64_t space;
+
+void code_maps_start(void)
+{
+    __atomic_store_n(&space,
+                     __atomic_fetch_add(&heap_shared->claims, 1, __ATOMIC_RELAXED) + 1,
+                     __ATOMIC_RELAXED);
+}
+
+uint64_t code_maps_space(void)
+{
+    return __atomic_load_n(&space, __ATOMIC_RELAXED);
+}
+
 void code_maps_put(void)
 {
     last = last_library();
-    lane_put(&(struct lane_record){.kind = HEAP_NO_CODE});
+    lane_put(&(struct lane_record){.kind = HEAP_NO_CODE, .size = code_maps_space()});
     code_maps_each(put_line, NULL);
 }
 
@@ -129,5 +143,6 @@ void code_maps_unloading(void)
 
 void code_maps_unloaded(void)
 {
+    code_maps_start();
     code_maps_put();
 }

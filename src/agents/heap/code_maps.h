@@ -6,6 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The number of the space that unwind rules belong to (base/heap_format.h): a new one at
+ * the start, and when a library was unloaded. */
+void code_maps_start(void);
+uint64_t code_maps_space(void);
+
 /* Puts a record for each executable mapping. */
 void code_maps_put(void);
 

@@ -119,13 +119,25 @@ static bool is_sampled(void)
     return heap_shared->sample_bytes != 0;
 }
 
-/* The slow path of an allocation: decides whether it is recorded. Its caller's frame is
- * part of the stack, and remains until the record is put. */
-static __attribute__((noinline)) void take(const void *block, size_t size)
+/* Copies the stack, for the collector to unwind. */
+static __attribute__((noinline)) void put_copy(const void *block, size_t size,
+                                               uint32_t flags, uint64_t missing)
 {
     struct heap_stack stack;
     struct lane_record record = {
-        .kind = HEAP_ALLOCATED, .address = (uintptr_t)block, .size = size};
+        .kind = HEAP_COPIED, .flags = flags, .address = (uintptr_t)block, .size = size};
+    STACK_TAKE(&stack);
+    stack.missing = missing;
+    stack_describe(&stack, &record);
+    lane_put(&record);
+}
+
+/* The slow path of an allocation: decides whether it is recorded. Its callers' frames are
+ * part of the stack, and remain until the record is put. */
+static __attribute__((noinline)) void take(const void *block, size_t size,
+                                           const uint64_t *frame)
+{
+    uint64_t number, missing, flag = 0;
     if (state != STARTED || is_first(block))
         return;
     if (!lane_is_on()) {
@@ -137,17 +149,22 @@ static __attribute__((noinline)) void take(const void *block, size_t size)
     if (!block || !sample_takes(size))
         return;
     if (is_sampled() && !sample_add(block))
-        record.flags = HEAP_UNTRACKED;
+        flag = HEAP_UNTRACKED_BIT;
     code_maps_refresh();
-    STACK_TAKE(&stack);
-    stack_describe(&stack, &record);
-    lane_put(&record);
+    if (stack_begin(frame, &number, &missing)) {
+        lane_put_short(HEAP_ALLOCATED,
+                       flag | number << HEAP_ADDRESS_BITS | (uintptr_t)block, size);
+        stack_end();
+    } else {
+        put_copy(block, size, flag ? HEAP_UNTRACKED : 0, missing);
+    }
 }
 
-static inline void *allocated(void *block, size_t size)
+/* Must be inlined into a function of this library. */
+static inline __attribute__((always_inline)) void *allocated(void *block, size_t size)
 {
     if (sample_may_take(size))
-        take(block, size);
+        take(block, size, __builtin_frame_address(0));
     return block;
 }
 
@@ -160,7 +177,7 @@ static __attribute__((noinline)) bool is_followed(const void *block)
 
 static void put(enum heap_record_kind kind, const void *block)
 {
-    lane_put(&(struct lane_record){.kind = (uint16_t)kind, .address = (uintptr_t)block});
+    lane_put_short(kind, (uintptr_t)block, 0);
 }
 
 /* --- The functions ------------------------------------------------------------------ */
@@ -247,12 +264,20 @@ HOOK void *pvalloc(size_t size)
     return is_started() ? allocated(real.pvalloc(size), size) : NULL;
 }
 
+static __attribute__((noinline)) void release(void *block)
+{
+    if (is_followed(block))
+        put(HEAP_FREED, block);
+    if (!is_first(block))
+        real.free(block);
+}
+
 HOOK void free(void *block)
 {
-    if (sample_may_have(block) && is_followed(block))
-        put(HEAP_FREED, block);
-    if (__builtin_expect(!is_first(block), 1))
+    if (__builtin_expect(!sample_may_have(block) && !is_first(block), 1))
         real.free(block);
+    else
+        release(block);
 }
 
 HOOK int dlclose(void *library)

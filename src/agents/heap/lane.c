@@ -15,18 +15,19 @@
 /* Room that is left free for signal handlers that interrupt a record. */
 #define MARGIN (4 * (uint64_t)HEAP_RECORD_MAX)
 
-/* A full lane waits for the collector: so many times so long without any progress, and
- * then not again until there is some. */
-#define WAITS 5000
+/* A full lane waits for the collector: so long without any progress, and then not again
+ * until there is some. */
 #define WAIT_NS 200000
+#define WAIT_SECONDS 10
 
 struct heap_shared *heap_shared;
 
 struct thread_lane {
     struct heap_lane *lane; /* NULL: none yet */
     char *ring;             /* mapped twice */
-    uint64_t reserved;   /* bytes reserved for records; some records may be incomplete */
-    uint64_t stalled_at; /* the tail where waiting was given up, + 1 */
+    uint64_t reserved;      /* bytes reserved for records; some may be incomplete */
+    uint64_t limit;         /* of `reserved`, from the last known tail */
+    uint64_t stalled_at;    /* the tail where waiting was given up, + 1 */
     uint32_t generation;
     uint32_t depth;   /* records being written: more than one in signal handlers */
     bool is_starting; /* a lane is being claimed */
@@ -64,18 +65,35 @@ static int open_shared(void)
     return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
 }
 
+/* The mappings of lanes, by their numbers. They remain when a thread ends, and are those
+ * of the same lanes in the child of a fork. Only the thread that has claimed a lane uses
+ * its element. */
+static char *rings[HEAP_LANES];
+
+#define RING_SIZE (2 * HEAP_LANE_SIZE + sizeof(struct lane_private))
+
 static char *map_ring(uint64_t index)
 {
     uint64_t offset = HEAP_LANES_AT + index * HEAP_LANE_SIZE;
-    char *ring = map_private(2 * HEAP_LANE_SIZE);
+    char *ring = map_private(RING_SIZE);
     int fd = ring ? open_shared() : -1;
     bool is_mapped = fd >= 0 && map_shared(fd, ring, offset, HEAP_LANE_SIZE) &&
                      map_shared(fd, ring + HEAP_LANE_SIZE, offset, HEAP_LANE_SIZE);
     if (fd >= 0)
         syscall(SYS_close, fd);
     if (!is_mapped && ring)
-        syscall(SYS_munmap, ring, 2 * HEAP_LANE_SIZE);
+        syscall(SYS_munmap, ring, RING_SIZE);
     return is_mapped ? ring : NULL;
+}
+
+static char *ring_of(uint64_t index)
+{
+    if (rings[index])
+        madvise(rings[index] + 2 * HEAP_LANE_SIZE, sizeof(struct lane_private),
+                MADV_DONTNEED);
+    else
+        rings[index] = map_ring(index);
+    return rings[index];
 }
 
 static void pause_for(long nanoseconds)
@@ -83,35 +101,107 @@ static void pause_for(long nanoseconds)
     syscall(SYS_nanosleep, &(struct timespec){0, nanoseconds}, NULL);
 }
 
+static uint64_t seconds(void)
+{
+    struct timespec now = {0, 0};
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec;
+}
+
 /* --- Records ----------------------------------------------------------------------- */
+
+static uint64_t when(unsigned kind)
+{
+    struct timespec now;
+    uint64_t time;
+    if (__builtin_expect(heap_shared->has_ticks, 1)) {
+        time = heap_ticks();
+    } else {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        time = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    }
+    return (time - heap_shared->started) << HEAP_KIND_BITS | kind;
+}
 
 static bool fits(uint64_t need)
 {
-    uint64_t tail = __atomic_load_n(&own.lane->tail, __ATOMIC_ACQUIRE);
-    return own.reserved - tail + need + MARGIN * (own.depth == 0) <= HEAP_LANE_SIZE;
+    return own.reserved + need + MARGIN * (own.depth == 0) <= own.limit;
 }
 
-/* Waits for room, but not in a signal handler that interrupted a record. */
-static bool has_room(uint64_t need)
+static uint64_t read_tail(void)
 {
-    if (fits(need))
-        return true;
     uint64_t tail = __atomic_load_n(&own.lane->tail, __ATOMIC_ACQUIRE);
-    if (own.depth || own.stalled_at == tail + 1)
-        return false;
-    for (int i = 0; i < WAITS && !heap_shared->is_closed; i++) {
+    own.limit = tail + HEAP_LANE_SIZE;
+    return tail;
+}
+
+static bool wait_for_room(uint64_t need, uint64_t tail)
+{
+    uint64_t since = seconds();
+    for (int i = 1; !heap_shared->is_closed; i++) {
         pause_for(WAIT_NS);
+        uint64_t before = tail;
+        tail = read_tail();
         if (fits(need))
             return true;
-        uint64_t now = __atomic_load_n(&own.lane->tail, __ATOMIC_ACQUIRE);
-        i = now == tail ? i : 0;
-        tail = now;
-        if (i % 64 == 63 && syscall(SYS_kill, heap_shared->collector, 0) != 0 &&
-            errno == ESRCH)
+        if (tail != before)
+            since = seconds();
+        bool is_gone = i % 64 == 0 && syscall(SYS_kill, heap_shared->collector, 0) != 0 &&
+                       errno == ESRCH;
+        if (is_gone || seconds() - since > WAIT_SECONDS)
             break;
     }
     own.stalled_at = tail + 1;
     return false;
+}
+
+/* The slow path of has_room. Does not wait in a signal handler that interrupted a
+ * record. */
+static __attribute__((noinline)) bool finds_room(uint64_t need)
+{
+    uint64_t tail = read_tail();
+    if (fits(need))
+        return true;
+    if (own.depth || own.stalled_at == tail + 1)
+        return false;
+    return wait_for_room(need, tail);
+}
+
+/* An addition that a signal handler cannot interrupt. */
+static uint64_t reserve(uint64_t need)
+{
+    uint64_t at = need;
+    __asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(own.reserved) : : "memory");
+    return at;
+}
+
+/* Reserves the bytes of a record. Returns NULL if the buffer is full. */
+static char *begin(uint64_t need)
+{
+    if (__builtin_expect(!fits(need), 0) && !finds_room(need)) {
+        __atomic_fetch_add(&own.lane->lost, 1, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    own.depth++;
+    __atomic_store_n(&own.lane->is_busy, 1, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return own.ring + (reserve(need) & (HEAP_LANE_SIZE - 1));
+}
+
+/* Only the outermost record publishes: those of signal handlers lie behind it. A signal
+ * between the stores is found by the comparison. */
+static void publish(void)
+{
+    while (own.depth == 1) {
+        __atomic_store_n(&own.lane->head, own.reserved, __ATOMIC_RELEASE);
+        __atomic_store_n(&own.lane->is_busy, 0, __ATOMIC_RELEASE);
+        own.depth = 0;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        if (own.lane->head == __atomic_load_n(&own.reserved, __ATOMIC_RELAXED))
+            return;
+        own.depth = 1;
+    }
+    own.depth--;
 }
 
 static size_t copy_memory(char *to, const struct lane_record *r)
@@ -127,18 +217,19 @@ static size_t copy_memory(char *to, const struct lane_record *r)
     return got > 0 ? (size_t)got : 0;
 }
 
-static void write_record(const struct lane_record *r, uint64_t need)
+/* Puts a record into the thread's lane. */
+static bool put_record(const struct lane_record *r)
 {
-    own.depth++;
-    uint64_t at = __atomic_fetch_add(&own.reserved, need, __ATOMIC_RELAXED);
-    char *to = own.ring + (at & (HEAP_LANE_SIZE - 1));
-    struct heap_record head = {
-        .length = (uint32_t)need,
-        .kind = r->kind,
-        .flags = r->flags,
-        .sequence = __atomic_fetch_add(&heap_shared->sequence, 1, __ATOMIC_RELAXED),
-        .address = r->address,
-        .size = r->size};
+    uint64_t need =
+        (sizeof(struct heap_record) + r->fixed_size + r->copied_size + 7) & ~(uint64_t)7;
+    char *to = begin(need);
+    if (!to)
+        return false;
+    struct heap_record head = {.when = when(r->kind),
+                               .length = (uint32_t)need,
+                               .flags = r->flags,
+                               .address = r->address,
+                               .size = r->size};
     size_t before = sizeof head + r->fixed_size;
     memcpy(to, &head, sizeof head);
     if (r->fixed_size)
@@ -146,28 +237,8 @@ static void write_record(const struct lane_record *r, uint64_t need)
     size_t copied = copy_memory(to + before, r);
     if (before + copied < need)
         memset(to + before + copied, 0, need - before - copied);
-    /* Only the outermost record publishes: those of signal handlers lie behind it. A
-     * signal between the two stores is found by the comparison. */
-    while (own.depth == 1) {
-        __atomic_store_n(&own.lane->head, own.reserved, __ATOMIC_RELEASE);
-        own.depth = 0;
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        if (own.lane->head == __atomic_load_n(&own.reserved, __ATOMIC_RELAXED))
-            return;
-        own.depth = 1;
-    }
-    own.depth--;
-}
-
-/* Puts a record into the thread's lane. */
-static void put_record(const struct lane_record *r)
-{
-    uint64_t need =
-        (sizeof(struct heap_record) + r->fixed_size + r->copied_size + 7) & ~(uint64_t)7;
-    if (has_room(need))
-        write_record(r, need);
-    else
-        __atomic_fetch_add(&own.lane->lost, 1, __ATOMIC_RELAXED);
+    publish();
+    return true;
 }
 
 /* --- Claiming ---------------------------------------------------------------------- */
@@ -195,17 +266,24 @@ static void put_thread_name(void)
         .kind = HEAP_THREAD, .address = own.lane->tid, .fixed = name, .fixed_size = 16});
 }
 
+/* The collector frees the lanes of ended threads: waits for one, but only once. */
+static struct heap_lane *claim_in_time(uint64_t *index)
+{
+    struct heap_lane *lane = claim_any(index);
+    uint64_t since = lane || own.gave_up ? 0 : seconds();
+    while (!lane && !own.gave_up && !heap_shared->is_closed) {
+        pause_for(WAIT_NS);
+        lane = claim_any(index);
+        own.gave_up = !lane && seconds() - since > WAIT_SECONDS;
+    }
+    return lane;
+}
+
 static bool claim(void)
 {
     uint64_t index = 0;
-    struct heap_lane *lane = claim_any(&index);
-    /* The collector frees the lanes of ended threads. */
-    for (int i = 0; !lane && !own.gave_up && i < WAITS && !heap_shared->is_closed; i++) {
-        pause_for(WAIT_NS);
-        lane = claim_any(&index);
-    }
-    own.gave_up = !lane;
-    char *ring = lane ? map_ring(index) : NULL;
+    struct heap_lane *lane = claim_in_time(&index);
+    char *ring = lane ? ring_of(index) : NULL;
     if (!ring) {
         if (lane)
             __atomic_store_n(&lane->state, HEAP_LANE_FREE, __ATOMIC_RELEASE);
@@ -214,24 +292,21 @@ static bool claim(void)
     lane->pid = process;
     lane->tid = (uint32_t)syscall(SYS_gettid);
     lane->claimed = __atomic_fetch_add(&heap_shared->claims, 1, __ATOMIC_RELAXED);
-    lane->head = lane->tail = lane->lost = 0;
+    lane->head = lane->tail = lane->lost = lane->is_busy = 0;
     own.lane = lane;
     own.ring = ring;
     own.reserved = own.stalled_at = 0;
+    own.limit = HEAP_LANE_SIZE;
     own.depth = 0;
     __atomic_store_n(&lane->state, HEAP_LANE_USED, __ATOMIC_RELEASE);
     put_thread_name();
     return true;
 }
 
-/* The thread's lane, claimed if it has none. */
-static bool has_lane(void)
+static __attribute__((noinline)) bool finds_lane(void)
 {
-    if (own.generation != generation) {
-        if (own.ring) /* the parent's */
-            syscall(SYS_munmap, own.ring, 2 * HEAP_LANE_SIZE);
+    if (own.generation != generation)
         own = (struct thread_lane){.generation = generation};
-    }
     if (own.lane)
         return true;
     if (own.is_starting)
@@ -242,21 +317,55 @@ static bool has_lane(void)
     return is_claimed;
 }
 
-void lane_put(const struct lane_record *r)
+/* Whether the thread has a lane; claims one if it has none. */
+static bool has_lane(void)
+{
+    if (__builtin_expect(own.generation == generation && own.lane, 1))
+        return true;
+    if (finds_lane())
+        return true;
+    __atomic_fetch_add(&heap_shared->lost, 1, __ATOMIC_RELAXED);
+    return false;
+}
+
+bool lane_put(const struct lane_record *r)
 {
     int before = errno;
-    if (has_lane())
-        put_record(r);
-    else
-        __atomic_fetch_add(&heap_shared->lost, 1, __ATOMIC_RELAXED);
+    bool is_put = has_lane() && put_record(r);
     errno = before;
+    return is_put;
+}
+
+void lane_put_short(enum heap_record_kind kind, uint64_t second, uint64_t size)
+{
+    int before = errno;
+    bool is_long = kind == HEAP_ALLOCATED;
+    uint64_t *to = has_lane() ? (uint64_t *)(void *)begin(is_long ? 24 : 16) : NULL;
+    if (to) {
+        to[0] = when(kind);
+        to[1] = second;
+        if (is_long)
+            to[2] = size;
+        publish();
+    }
+    errno = before;
+}
+
+struct lane_private *lane_private(void)
+{
+    int before = errno;
+    bool is_ready = has_lane();
+    errno = before;
+    return is_ready ? (struct lane_private *)(void *)(own.ring + 2 * HEAP_LANE_SIZE)
+                    : NULL;
 }
 
 /* --- The process ------------------------------------------------------------------- */
 
 static void announce(uint32_t parent)
 {
-    lane_put(&(struct lane_record){.kind = HEAP_PROCESS, .address = parent});
+    lane_put(&(struct lane_record){
+        .kind = HEAP_PROCESS, .address = parent, .size = code_maps_space()});
     code_maps_put();
 }
 
@@ -305,5 +414,6 @@ void lane_start(void)
     generation = 1;
     process = (uint32_t)syscall(SYS_getpid);
     heap_shared = shared;
+    code_maps_start();
     announce(0);
 }

@@ -20,7 +20,7 @@ void lane_start(void);
 
 /* What a record is made of. */
 struct lane_record {
-    uint16_t kind, flags;
+    uint32_t kind, flags;
     uint64_t address, size;
     const void *fixed; /* follows the record; or NULL */
     size_t fixed_size;
@@ -29,8 +29,20 @@ struct lane_record {
     bool is_guarded; /* the end of the copied memory may not be readable */
 };
 
-/* Puts a record; counts it as lost if there is no room in time. */
-void lane_put(const struct lane_record *record);
+/* Writes a record. Returns false, and counts it as lost, if the buffer stays full too long. */
+bool lane_put(const struct lane_record *record);
+
+/* The same for the short kinds. `size` is ignored unless it is HEAP_ALLOCATED. */
+void lane_put_short(enum heap_record_kind kind, uint64_t second, uint64_t size);
+
+/* Memory of the thread's lane that is not shared; zeroed when the lane is claimed. */
+struct lane_private {
+    uint64_t stacks[HEAP_STACKS]; /* by their numbers: hash of the frames */
+    uint64_t frames[HEAP_FRAMES_MAX];
+};
+
+/* NULL: the thread has no lane. */
+struct lane_private *lane_private(void);
 
 /* True while records are read. Detects that this process was forked. */
 bool lane_is_on(void);

@@ -37,8 +37,8 @@ static inline void sample_skip(uint64_t size)
 void sample_stop(void);
 
 /* Number of sampled blocks by hash, up to 255, which stays: such blocks are searched
- * for. */
-#define SAMPLE_FILTER_BITS 14
+ * for. It is small, because each release reads it: it must stay in the first cache. */
+#define SAMPLE_FILTER_BITS 12
 extern uint8_t sample_filter[1 << SAMPLE_FILTER_BITS];
 
 static inline uint64_t sample_hash(const void *block)

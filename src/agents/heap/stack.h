@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calling thread's stack, as the collector unwinds it: registers and a copy of the
- * memory above the stack pointer. */
+/* The calling thread's stack. It is unwound here with the rules that the collector has
+ * provided. Without a rule, the collector unwinds it: it gets the registers and a copy of
+ * the memory above the stack pointer. */
 #ifndef STOKE_AGENTS_HEAP_STACK_H
 #define STOKE_AGENTS_HEAP_STACK_H
 
@@ -21,6 +22,13 @@
                      :                          \
                      : "r"((stack)->registers)  \
                      : "rax", "memory")
+
+/* Unwinds from the caller of the function whose frame pointer is given, and puts the stack
+ * into the lane if it is not there yet. Sets its number, which is valid until stack_end.
+ * False if that is not possible: stack_end must not be called then, and *missing is the
+ * address whose rule is missing, or 0. */
+bool stack_begin(const uint64_t *frame, uint64_t *number, uint64_t *missing);
+void stack_end(void);
 
 /* Describes the memory of the stack above registers[HEAP_SP]. */
 void stack_describe(const struct heap_stack *stack, struct lane_record *record);

@@ -4,18 +4,24 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/load.h"
+#include "cli/options/perf.h"
 #include "os/file.h"
 #include "os/terminal.h"
 
 struct annotate_settings {
     struct load_settings load;
-    const char *event, *output;
+    const char *event, *output, *symbol;
+    struct name_list inputs;
     bool json, whole;
 };
 
 #define OFF(field) offsetof(struct annotate_settings, field)
 
 static const struct option annotate_options[] = {
+    {"symbol", 's', "NAME", "the function, instead of the argument FUNCTION",
+     OPTION_STRING, OFF(symbol)},
+    {"input", 'i', "FILE", "input file, like FILE (repeatable)", OPTION_LIST,
+     OFF(inputs)},
     {"event", 0, "NAME", "event to count; * and ? are wildcards", OPTION_STRING,
      OFF(event)},
     {"json", 0, NULL, "JSON output for scripts", OPTION_FLAG, OFF(json)},
@@ -26,7 +32,10 @@ static const struct option annotate_options[] = {
     {0}};
 
 static const struct option_group annotate_groups[] = {
-    {"options", annotate_options, 0}, {"input", load_options, OFF(load)}, {0}};
+    {"options", annotate_options, 0},
+    {"input", load_options, OFF(load)},
+    {"options of perf annotate", perf_annotate_options, 0},
+    {0}};
 
 /* Reads the recording into `a`. */
 static bool collect(struct annotate_settings *s, struct annotations *a, int file_count,
@@ -80,22 +89,24 @@ static int annotate_run(void *settings, int file_count, char **files)
 {
     struct annotate_settings *s = settings;
     struct error err = {.location = LOCATION_NONE};
-    struct annotations a = {.function = files[0], .event_pattern = s->event};
-    if (file_count == 0 || files[0][0] == 0) {
+    bool named = s->symbol || file_count;
+    struct annotations a = {.function = s->symbol ? s->symbol
+                                        : named   ? files[0]
+                                                  : "",
+                            .event_pattern = s->event};
+    if (a.function[0] == 0) {
         error_set(&err, "the name of a function is missing");
         error_hint(&err, "stoke annotate FUNCTION [FILE]; 'stoke report' lists them");
         message_error(&err);
         return STATUS_USAGE;
     }
     s->load.import.lines = true;
-    file_count--;
-    files++;
-    bool ok = load_inputs(&s->load, NULL, &file_count, &files, &err) &&
+    file_count -= s->symbol == NULL;
+    files += s->symbol == NULL;
+    bool ok = load_inputs(&s->load, &s->inputs, &file_count, &files, &err) &&
               collect(s, &a, file_count, files, &err) && write_annotations(s, &a, &err);
     arena_deinit(&a.arena);
-    if (!ok)
-        message_error(&err);
-    return ok ? STATUS_OK : STATUS_FAILED;
+    return command_status(ok, &err);
 }
 
 const struct command command_annotate = {

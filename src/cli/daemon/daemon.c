@@ -108,10 +108,7 @@ static int daemon_command(void *settings, int word_count, char **words)
         }
         s.token = token;
     }
-    if (daemon_run(&s, &message_report, &err))
-        return STATUS_OK;
-    message_error(&err);
-    return STATUS_FAILED;
+    return command_status(daemon_run(&s, &message_report, &err), &err);
 }
 
 static const struct daemon_options daemon_defaults = {.rate = DAEMON_RATE_DEFAULT,

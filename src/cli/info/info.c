@@ -92,10 +92,7 @@ static struct profile *load_files(struct info_settings *s, int file_count, char 
 static int print_store(const char *location)
 {
     struct error err = {.location = LOCATION_NONE};
-    if (history_print_usage(location, &err))
-        return STATUS_OK;
-    message_error(&err);
-    return STATUS_FAILED;
+    return command_status(history_print_usage(location, &err), &err);
 }
 
 static int info_run(void *settings, int file_count, char **files)
@@ -116,9 +113,7 @@ static int info_run(void *settings, int file_count, char **files)
     bool ok = p && summary_init(&summary, p, &err) && write_report(s, &r, &err);
     summary_deinit(&summary);
     profile_destroy(p);
-    if (!ok)
-        message_error(&err);
-    return ok ? STATUS_OK : STATUS_FAILED;
+    return command_status(ok, &err);
 }
 
 const struct command command_info = {

@@ -40,6 +40,7 @@ static void put_facts(struct json_writer *j, const struct info_report *r)
     put_known(j, r, "format", facts->format);
     put_known(j, r, "host", facts->host);
     put_known(j, r, "command", facts->command);
+    put_known(j, r, "interpreters", facts->interpreters);
     if (facts->time_first != TIME_NONE) {
         json_member_u64(j, "time_first_ns", facts->time_first);
         json_member_u64(j, "time_last_ns", facts->time_last);

@@ -40,6 +40,13 @@ static void print_fact(const struct info_report *r, const char *name, struct str
     output_char(r->out, '\n');
 }
 
+static void print_interpreters(const struct info_report *r)
+{
+    struct str rest = profile_string(r->p, r->p->facts.interpreters);
+    while (rest.len)
+        print_fact(r, "runtime", str_cut(&rest, '\n'));
+}
+
 static void print_format_name(const struct info_report *r)
 {
     struct str name = profile_string(r->p, r->p->facts.format);
@@ -254,6 +261,7 @@ void info_print_text(const struct info_report *r)
     print_format_name(r);
     print_fact(r, "host", profile_string(r->p, facts->host));
     print_fact(r, "command", profile_string(r->p, facts->command));
+    print_interpreters(r);
     print_times(r);
     print_field(r, "samples");
     print_count(r->out, (double)facts->samples, "read\n", "read\n");

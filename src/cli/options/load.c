@@ -74,7 +74,7 @@ const struct option load_options[] = {
      OFF(symbols.debug_dirs)},
     {"kallsyms", 0, "FILE", "kernel symbols in the format of /proc/kallsyms",
      OPTION_STRING, OFF(symbols.kallsyms)},
-    {"vmlinux", 0, "FILE", "kernel object file", OPTION_STRING, OFF(symbols.vmlinux)},
+    {"vmlinux", 'k', "FILE", "kernel object file", OPTION_STRING, OFF(symbols.vmlinux)},
     {"no-inline", 0, NULL, "do not resolve inlined functions", OPTION_FLAG,
      OFF(symbols.no_inline)},
     {"no-debuginfod", 0, NULL, "do not query the servers in $DEBUGINFOD_URLS",

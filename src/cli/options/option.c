@@ -46,6 +46,14 @@ static const struct option *find_name(const struct parsing *p, struct str name,
     return NULL;
 }
 
+bool option_group_is_listed(const struct option_group *group)
+{
+    for (const struct option *o = group->options; o->names; o++)
+        if (o->help)
+            return true;
+    return false;
+}
+
 char option_letter(const struct option_group *group, const struct option *o)
 {
     bool taken = o->letter && group->taken && strchr(group->taken, o->letter);
@@ -231,6 +239,12 @@ static bool unknown_option(const struct parsing *p, const char *word, struct str
     return nearest_hint(&nearest, "--", "--help lists them all", p->err);
 }
 
+static bool refuse(const struct parsing *p, const char *word, const struct option *o)
+{
+    error_set(p->err, "the option '%s' does not exist here", word);
+    return o->instead ? error_hint(p->err, "%s", o->instead) : false;
+}
+
 static bool parse_long(struct parsing *p, const char *word)
 {
     const char *dashes = word[1] == '-' ? word + 2 : word + 1;
@@ -245,8 +259,10 @@ static bool parse_long(struct parsing *p, const char *word)
     }
     if (!o || (!on && o->arg))
         return unknown_option(p, word, name);
+    if (o->kind == OPTION_REPLACED)
+        return refuse(p, word, o);
     if (!o->arg) {
-        if (equals)
+        if (equals && o->kind != OPTION_IGNORED)
             return error_set(p->err, "--%.*s takes no value", STR_ARG(name));
         set_flag(o, value_of(p, group, o), on);
         return true;
@@ -263,6 +279,8 @@ static bool parse_letters(struct parsing *p, const char *word)
         const struct option *o = find_letter(p, *letter, &group);
         if (!o)
             return unknown_option(p, word, str_of(word + 1));
+        if (o->kind == OPTION_REPLACED)
+            return refuse(p, word, o);
         void *value = value_of(p, group, o);
         if (o->arg) {
             const char *text = take_value(p, o, value, letter[1] ? letter + 1 : NULL);

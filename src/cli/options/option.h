@@ -11,16 +11,17 @@
 #include "base/name_list.h"
 
 enum option_kind {
-    OPTION_FLAG,    /* bool */
-    OPTION_CLEAR,   /* bool, set to false */
-    OPTION_STRING,  /* const char * */
-    OPTION_LIST,    /* struct name_list, one item for each use */
-    OPTION_INT,     /* int64_t */
-    OPTION_NUMBER,  /* double */
-    OPTION_CHOICE,  /* int, the index of the value in `choices` */
-    OPTION_SET,     /* int, set to `value` */
-    OPTION_IGNORED, /* accepted for scripts written for another tool; does nothing */
-    OPTION_PARSED,  /* const char *, by `parse` */
+    OPTION_FLAG,     /* bool */
+    OPTION_CLEAR,    /* bool, set to false */
+    OPTION_STRING,   /* const char * */
+    OPTION_LIST,     /* struct name_list, one item for each use */
+    OPTION_INT,      /* int64_t */
+    OPTION_NUMBER,   /* double */
+    OPTION_CHOICE,   /* int, the index of the value in `choices` */
+    OPTION_SET,      /* int, set to `value` */
+    OPTION_IGNORED,  /* accepted for scripts written for another tool; does nothing */
+    OPTION_PARSED,   /* const char *, by `parse` */
+    OPTION_REPLACED, /* of another tool; refused: `instead` says what to use here */
 };
 
 struct option {
@@ -38,6 +39,7 @@ struct option {
         *fallback;       /* OPTION_PARSED: the value if the next argument is an option, or
                              a file and not a valid value; NULL: the value is required */
     bool before_command; /* with a fallback: the next argument can be a program's name */
+    const char *instead; /* OPTION_REPLACED: a hint; NULL: there is nothing like it */
     double least, most;  /* OPTION_INT, OPTION_NUMBER: its range; both 0: any */
 };
 
@@ -48,6 +50,9 @@ struct option_group {
     size_t base;       /* offset of the group's struct in the settings */
     const char *taken; /* letters that other options of this command use */
 };
+
+/* False if none of its options has a help text. */
+bool option_group_is_listed(const struct option_group *group);
 
 /* Returns the option's letter in this command; 0 for none. */
 char option_letter(const struct option_group *group, const struct option *o);

@@ -163,7 +163,7 @@ const struct option sampling_target_options[] = {
      .parse = parse_cpus},
     {"uid", 'u', "USER", "all processes of this user (name or number)", OPTION_STRING,
      OFF(user)},
-    {"cgroup", 0, "PATH", "all processes of this cgroup: system.slice/cron.service",
+    {"cgroup", 'G', "PATH", "all processes of this cgroup: system.slice/cron.service",
      OPTION_STRING, OFF(cgroup)},
     {"no-inherit", 'i', NULL, "exclude new threads and child processes", OPTION_FLAG,
      OFF(alone)},

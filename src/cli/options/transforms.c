@@ -17,7 +17,7 @@ static bool add_pattern(const char *text, void *value, struct error *err)
     return pattern_check(text, err) && add_word(text, value, err);
 }
 
-static bool add_numbers(const char *text, void *value, struct error *err)
+bool transforms_parse_numbers(const char *text, void *value, struct error *err)
 {
     return number_set_add(value, str_of(text), err);
 }
@@ -25,6 +25,12 @@ static bool add_numbers(const char *text, void *value, struct error *err)
 static bool parse_time(const char *text, void *value, struct error *err)
 {
     return time_point_parse(str_of(text), value, err);
+}
+
+static bool parse_span(const char *text, void *value, struct error *err)
+{
+    struct filter_options *filter = value;
+    return time_span_parse(str_of(text), &filter->start, &filter->end, err);
 }
 
 /* In the order of the enums in transform.h. */
@@ -55,7 +61,7 @@ static bool parse_group(const char *text, void *value, struct error *err)
 #define OFF(field) offsetof(struct transforms_settings, options.field)
 #define WORD(field) OPTION_PARSED, OFF(field), .parse = add_word
 #define PATTERN(field) OPTION_PARSED, OFF(field), .parse = add_pattern
-#define NUMBERS(field) OPTION_PARSED, OFF(field), .parse = add_numbers
+#define NUMBERS(field) OPTION_PARSED, OFF(field), .parse = transforms_parse_numbers
 #define TIME(field) OPTION_PARSED, OFF(field), .parse = parse_time
 
 const struct option transforms_options[] = {
@@ -69,7 +75,7 @@ const struct option transforms_options[] = {
     {"drop-pid", 0, "LIST", "exclude these processes", NUMBERS(filter.drop_pids)},
     {"only-tid", 0, "LIST", "only these threads", NUMBERS(filter.tids)},
     {"drop-tid", 0, "LIST", "exclude these threads", NUMBERS(filter.drop_tids)},
-    {"cpu,only-cpu", 0, "LIST", "only these CPUs", NUMBERS(filter.cpus)},
+    {"cpu,only-cpu", 'C', "LIST", "only these CPUs", NUMBERS(filter.cpus)},
     {"drop-cpu", 0, "LIST", "exclude these CPUs", NUMBERS(filter.drop_cpus)},
     {"label", 0, "KEY=VALUE",
      "only samples with this label; * and ? in VALUE are wildcards (repeatable)",
@@ -80,6 +86,9 @@ const struct option transforms_options[] = {
      "only samples from this time: 12.5 (s, on the input's clock), +1.5, 20%",
      TIME(filter.start)},
     {"end", 0, "TIME", "only samples before this time", TIME(filter.end)},
+    {"time", 0, "START,STOP",
+     "like --start and --end; or 10%-20%, or 10%/2: the second tenth", OPTION_PARSED,
+     OFF(filter), .parse = parse_span},
     {"focus", 0, "PATTERN",
      "keep stacks with a matching frame (repeated: all must match)", PATTERN(focus)},
     {"ignore", 0, "PATTERN", "drop stacks with a matching frame", PATTERN(ignore)},

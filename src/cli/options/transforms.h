@@ -13,6 +13,9 @@ struct transforms_settings {
     struct transform_options options; /* the command sets `threads` */
 };
 
+/* For OPTION_PARSED: adds the numbers of a list, 7,12-15, to a struct number_set. */
+bool transforms_parse_numbers(const char *text, void *value, struct error *err);
+
 extern const struct option transforms_options[];
 
 /* Call before the input is read. Sets what `load` must retain for the options: single

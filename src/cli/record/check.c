@@ -38,16 +38,11 @@ static bool check_targets(const struct record_command_settings *s, bool command,
 {
     const struct sampling_targets *t = &s->targets;
     bool some = sampling_names_some(t);
-    if (!some && !command && !t->everyone && !t->cgroup && !t->cpus.count) {
-        error_set(err, "nothing to record");
-        return error_hint(
-            err, "stoke record COMMAND..., or -a (all), or -p PID with --duration S");
-    }
-    if (!some || !command)
+    if (some || command || t->everyone || t->cgroup || t->cpus.count)
         return true;
-    error_set(err,
-              "recording a command cannot be combined with running processes (-p, -t)");
-    return error_hint(err, "--duration S ends the recording of processes");
+    error_set(err, "nothing to record");
+    return error_hint(
+        err, "stoke record COMMAND..., or -a (all), or -p PID with --duration S");
 }
 
 bool record_check(const struct record_command_settings *s,

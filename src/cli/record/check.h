@@ -13,9 +13,13 @@ struct record_command_settings {
     double duration;
     uint64_t max_size, rotate;
     int64_t keep, compression_level, delay;
+    int interpreters; /* index in interpreter_choices */
     const char *output;
     bool uncompressed, keep_dumps, snapshot, bundle, quiet, strict;
 };
+
+/* For --interpreters: auto, none, and each interpreter. */
+enum { INTERPRETERS_AUTO, INTERPRETERS_NONE };
 
 /* False, with a hint, if two settings cannot be combined. `command`: one is to be run. */
 bool record_check(const struct record_command_settings *s,

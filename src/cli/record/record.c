@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/load.h"
+#include "cli/options/perf.h"
 #include "cli/record/check.h"
 #include "cli/record/summary.h"
 #include "engine/symbols.h"
@@ -63,6 +64,18 @@ static bool parse_span(const char *text, void *value, struct error *err)
     return true;
 }
 
+/* perf's -k: the times of recordings are of one clock. */
+static bool parse_clock(const char *text, void *value, struct error *err)
+{
+    static const char *const names[] = {"mono", "monotonic", "CLOCK_MONOTONIC", "1"};
+    (void)value;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], text) == 0)
+            return true;
+    error_set(err, "the clock '%s' is not supported", text);
+    return error_hint(err, "the times of recordings are of CLOCK_MONOTONIC: -k mono");
+}
+
 #define LEVEL_LEAST 1
 #define LEVEL_MOST 19 /* above it, zstd needs hundreds of MB and gains nothing */
 
@@ -77,7 +90,12 @@ static bool parse_level(const char *text, void *value, struct error *err)
     return error_hint(err, "%d (fastest) to %d (smallest)", LEVEL_LEAST, LEVEL_MOST);
 }
 
+static const char *const interpreter_choices[] = {"auto", "none", "python", NULL};
+
 static const struct option record_options[] = {
+    {"interpreters", 0, "WHICH",
+     "interpreted functions in stacks: auto (the default), none, python", OPTION_CHOICE,
+     OFF(interpreters), interpreter_choices},
     {"strict-freq", 0, NULL, "fail if the kernel does not allow the requested rate",
      OPTION_FLAG, OFF(strict)},
     {"duration", 0, "S", "end after S seconds", OPTION_NUMBER, OFF(duration),
@@ -110,16 +128,12 @@ static const struct option record_options[] = {
     {"no-compress", 0, NULL, "do not compress the recording", OPTION_FLAG,
      OFF(uncompressed)},
     {"quiet", 'q', NULL, "no progress and no summary", OPTION_FLAG, OFF(quiet)},
-    /* for scripts written for perf: every recording has these, or none */
-    {"timestamp", 'T', NULL, NULL, OPTION_IGNORED, 0},
-    {"period", 'P', NULL, NULL, OPTION_IGNORED, 0},
-    {"raw-samples", 'R', NULL, NULL, OPTION_IGNORED, 0},
-    {"sample-cpu", 0, NULL, NULL, OPTION_IGNORED, 0},
-    {"no-buildid-cache", 'N', NULL, NULL, OPTION_IGNORED, 0},
+    {"clockid", 'k', "CLOCK", NULL, OPTION_PARSED, 0, .parse = parse_clock},
     {0}};
 
 /* One flag for each event source. */
 static const struct option source_options[] = {
+#define EVENT_SOURCE_BESIDE(name)
 #define EVENT_SOURCE(name, option, help) \
     {option, 0, NULL, help, OPTION_FLAG, OFF(sources.on[EVENT_SOURCE_##name])},
 #include "record/event_sources.def"
@@ -131,6 +145,7 @@ static const struct option_group record_groups[] = {
     {"sampling (default: -F 99)", sampling_options, OFF(sampling), NULL},
     {"event sources", source_options, 0, NULL},
     {"the recording", record_options, 0, NULL},
+    {"options of perf record", perf_record_options, 0, NULL},
     {0}};
 
 /* Memory of --snapshot by default. */
@@ -257,7 +272,9 @@ static void print_unavailable(const struct recording *r)
     record_session_report(r->session, &report);
     for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++) {
         const struct error *why = &report.sources[i].unavailable;
-        if (r->s->sources.on[i] && why->message[0])
+        bool requested = event_sources[i]->beside ? r->s->interpreters > INTERPRETERS_NONE
+                                                  : r->s->sources.on[i];
+        if (requested && why->message[0])
             message_note("recording without --%s: %s%s%s%s", event_sources[i]->name,
                          why->message, why->hint[0] ? " (" : "", why->hint,
                          why->hint[0] ? ")" : "");
@@ -370,6 +387,8 @@ static void choose_settings(struct recording *r)
     if (s->sources.on[EVENT_SOURCE_bpf] && s->sampling.stacks.kind == RECORD_STACKS_AUTO)
         r->settings.sampler.stacks = RECORD_STACKS_FP;
     r->settings.sources.on[EVENT_SOURCE_bpf] |= can_be_counted(r);
+    r->settings.sources.on[EVENT_SOURCE_interpreters] =
+        s->interpreters != INTERPRETERS_NONE;
 }
 
 static void choose_reports(struct recording *r)

@@ -5,8 +5,13 @@
 #include "cli/message.h"
 #include "cli/options/sampling.h"
 #include "os/machine.h"
+#include <math.h>
 
 #define NS 1e9
+
+/* When sampled and used CPU time differ notably. */
+#define DEVIATIONS 4
+#define NOTABLE_SHARE 0.85
 
 const char *record_size_text(uint64_t bytes, char room[32])
 {
@@ -102,10 +107,32 @@ static void print_source_cautions(const struct record_report *r)
     }
 }
 
+/* Less CPU time was sampled than used, by more than chance explains. */
+static bool is_undersampled(const struct record_report *r)
+{
+    double expected = (double)r->command_time / NS * r->command_rate;
+    double samples = (double)r->samples;
+    return expected - samples > DEVIATIONS * sqrt(expected) &&
+           samples < NOTABLE_SHARE * expected;
+}
+
+static void print_undersampled(const struct record_report *r)
+{
+    message_note("sampled %.2f s of %.2f s CPU time%s",
+                 (double)r->samples / r->command_rate, (double)r->command_time / NS,
+                 r->of_cpus ? ": the machine was too busy, or another user of the "
+                              "counters had priority"
+                            : ": threads that run for less than a sampling period are "
+                              "missed; root, CAP_PERFMON or kernel.perf_event_paranoid "
+                              "at 0 or less prevents it, a higher rate (-F) reduces it");
+}
+
 static void print_cautions(const struct record_report *r)
 {
     double share;
-    if (r->samples == 0)
+    if (is_undersampled(r))
+        print_undersampled(r);
+    else if (r->samples == 0)
         message_note("no samples: nothing ran, or not for long enough (-F)");
     if (r->lost)
         message_note(

@@ -11,71 +11,13 @@ static bool too_many(const char *what, int most, struct error *err)
     return error_set(err, "more than %d %s", most, what);
 }
 
-static bool bad_slice(struct str text, struct error *err)
+static bool add_range(struct script_times *times, struct str text, struct error *err)
 {
-    error_set(err, "invalid share of the time '%.*s'", STR_ARG(text));
-    return error_hint(err, "10%%-20%%, or 10%%/2, the second tenth");
-}
-
-static bool take_percent(struct str *text, double *percent)
-{
-    struct str number = str_cut(text, '%');
-    return number_parse_double(number, percent) && *percent >= 0 && *percent <= 100;
-}
-
-/* "10%-20%" or "10%/2". */
-static bool parse_slice(struct str text, struct time_point *start, struct time_point *end,
-                        struct error *err)
-{
-    struct str rest = text;
-    double first, last;
-    uint64_t part;
-    if (!take_percent(&rest, &first) || rest.len == 0)
-        return bad_slice(text, err);
-    bool is_part = rest.ptr[0] == '/', is_range = rest.ptr[0] == '-';
-    rest = str_skip(rest, 1);
-    if (is_part) {
-        if (!number_parse_u64(rest, &part) || part == 0 || (double)part * first > 100)
-            return bad_slice(text, err);
-        last = (double)part * first;
-        first = last - first;
-    } else if (!is_range || !str_ends(rest, STR("%")) || !take_percent(&rest, &last) ||
-               rest.len) {
-        return bad_slice(text, err);
-    }
-    *start = (struct time_point){.at = TIME_POINT_PERCENT, .percent = first};
-    *end = (struct time_point){.at = TIME_POINT_PERCENT, .percent = last};
-    return true;
-}
-
-/* "START,STOP": either may be missing. */
-static bool parse_range(struct str text, struct time_point *start, struct time_point *end,
-                        struct error *err)
-{
-    struct str stop = text, from = str_cut(&stop, ',');
-    return (from.len == 0 || time_point_parse(from, start, err)) &&
-           (stop.len == 0 || time_point_parse(stop, end, err));
-}
-
-static bool ends_first(const struct time_point *start, const struct time_point *end)
-{
-    if (start->at != end->at || start->at == TIME_POINT_NONE)
-        return false;
-    return start->at == TIME_POINT_PERCENT ? start->percent >= end->percent
-                                           : start->ns >= end->ns;
-}
-
-static bool add_range(struct script_times *times, struct str text, bool is_slice,
-                      struct error *err)
-{
-    struct time_point start = {.at = TIME_POINT_NONE}, end = start;
+    struct time_point start, end;
     if (times->count == SCRIPT_RANGES_MAX)
         return too_many("ranges of time", SCRIPT_RANGES_MAX, err);
-    if (is_slice ? !parse_slice(text, &start, &end, err)
-                 : !parse_range(text, &start, &end, err))
+    if (!time_span_parse(text, &start, &end, err))
         return false;
-    if (ends_first(&start, &end))
-        return error_set(err, "'%.*s' ends before it begins", STR_ARG(text));
     times->ranges[times->count].start = start;
     times->ranges[times->count++].end = end;
     return true;
@@ -92,7 +34,7 @@ bool script_times_parse(const char *text, void *value, struct error *err)
         while (word.len) {
             struct str one = is_slice ? str_cut(&word, ',') : word;
             word = is_slice ? word : STR("");
-            if (!add_range(times, one, is_slice, err))
+            if (!add_range(times, one, err))
                 return false;
         }
     }

@@ -10,6 +10,7 @@ struct writer {
     const struct profile *p;
     struct output *o;
     size_t event_width;
+    struct script_clock *clock;
 };
 
 /* The stack's outermost frame. */
@@ -32,7 +33,8 @@ static struct script_head head_of(const struct writer *w, const struct sample *s
 {
     const struct profile *p = w->p;
     const struct thread *thread = &p->threads[s->thread];
-    struct script_head h = {.has_chain = true,
+    struct script_head h = {.clock = w->clock,
+                            .has_chain = true,
                             .event_width = w->event_width,
                             .event = profile_string(p, p->events[s->event].name),
                             .comm = profile_string(p, thread->name),
@@ -98,7 +100,9 @@ static void write_sample(const struct writer *w, const struct sample *s)
 void script_write_profile(const struct script_settings *s, struct script_choice *choice,
                           const struct profile *p, struct output *o)
 {
+    struct script_clock clock = s->clock;
     struct writer w = {.settings = s,
+                       .clock = &clock,
                        .choice = choice,
                        .span = {p->facts.time_first, p->facts.time_last,
                                 p->facts.time_first != TIME_NONE},

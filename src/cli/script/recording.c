@@ -47,6 +47,7 @@ struct script_recording {
     size_t event_width;
     uint32_t missing;
     uint64_t first_time;
+    struct script_clock clock;
     bool failed;
 };
 
@@ -159,7 +160,8 @@ static bool on_sample(void *context, struct perf_profile *p, const struct perf_s
     struct script_recording *r = context;
     const struct perf_data *d = perf_profile_data(p);
     const struct perf_event *e = &d->events[sample->event];
-    struct script_head h = {.fields = fields_of(r, d, e),
+    struct script_head h = {.clock = &r->clock,
+                            .fields = fields_of(r, d, e),
                             .event = e->name,
                             .event_width = width_of_events(r, d),
                             .comm = perf_profile_comm(p, s->pid, s->tid),
@@ -228,7 +230,8 @@ static void on_record(void *context, struct perf_profile *p,
     int64_t at = perf_event_of(d, record);
     const struct perf_event *e = &d->events[at < 0 ? 0 : at];
     struct perf_identity id = perf_identity(d, record);
-    struct script_head h = {.fields = fields_of(r, d, e),
+    struct script_head h = {.clock = &r->clock,
+                            .fields = fields_of(r, d, e),
                             .has_chain = e->sample_type & PERF_SAMPLE_CALLCHAIN &&
                                          !r->settings->no_chain,
                             .event = STR(""),
@@ -394,6 +397,7 @@ struct script_recording *script_recording_create(const struct script_settings *s
     r->out = o;
     r->wait_for = WAITING_FIRST;
     r->first_time = TIME_NONE;
+    r->clock = s->clock;
     r->consumer = (struct perf_consumer){.context = r,
                                          .record = on_record,
                                          .sample = on_sample,

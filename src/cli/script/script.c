@@ -4,15 +4,12 @@
 #include "base/visible.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/options/perf.h"
+#include "cli/options/transforms.h"
 #include "os/file.h"
 #include "os/terminal.h"
 
 #define OFF(field) offsetof(struct script_settings, field)
-
-static bool add_numbers(const char *text, void *value, struct error *err)
-{
-    return number_set_add(value, str_of(text), err);
-}
 
 static const struct option script_options[] = {
     {"fields", 'F', "LIST",
@@ -26,18 +23,23 @@ static const struct option script_options[] = {
      OPTION_FLAG, OFF(no_chain)},
     {"event", 0, "LIST", "only these events; * and ? are wildcards", OPTION_PARSED,
      OFF(wishes.events), .parse = script_events_parse},
-    {"comms", 0, "LIST", "only threads with these names", OPTION_STRING,
+    {"comms", 'c', "LIST", "only threads with these names", OPTION_STRING,
      OFF(wishes.comms)},
     {"pid", 0, "LIST", "only these processes: 7,12-15", OPTION_PARSED, OFF(wishes.pids),
-     .parse = add_numbers},
+     .parse = transforms_parse_numbers},
     {"tid", 0, "LIST", "only these threads", OPTION_PARSED, OFF(wishes.tids),
-     .parse = add_numbers},
+     .parse = transforms_parse_numbers},
     {"cpu", 'C', "LIST", "only these CPUs", OPTION_PARSED, OFF(wishes.cpus),
-     .parse = add_numbers},
+     .parse = transforms_parse_numbers},
     {"time", 0, "START,STOP",
      "only from START up to STOP: 12.5 (s, by the recording's clock), +1.5, 20%; or "
      "shares: 10%-20%,30%-40%, 10%/2 (the second tenth)",
      OPTION_PARSED, OFF(wishes.times), .parse = script_times_parse},
+    {"ns", 0, NULL, "print times in nanoseconds", OPTION_FLAG, OFF(clock.ns)},
+    {"reltime", 0, NULL, "print times since the first sample", OPTION_FLAG,
+     OFF(clock.relative)},
+    {"deltatime", 0, NULL, "print times since the previous sample", OPTION_FLAG,
+     OFF(clock.delta)},
     {"show-mmap-events", 0, NULL, "recordings: also print mappings", OPTION_FLAG,
      OFF(shows_maps)},
     {"show-task-events", 0, NULL,
@@ -52,7 +54,10 @@ static const struct option script_options[] = {
     {0}};
 
 static const struct option_group script_groups[] = {
-    {"options", script_options, 0}, {"input", load_options, OFF(load)}, {0}};
+    {"options", script_options, 0},
+    {"input", load_options, OFF(load)},
+    {"options of perf script", perf_script_options, 0},
+    {0}};
 
 /* --- The command ------------------------------------------------------------------- */
 
@@ -140,11 +145,9 @@ static int script_run(void *settings, int file_count, char **files)
     s->load.keep = true;
     s->load.import.every_address = true;
     s->load.import.signatures = true;
-    if (load_inputs(&s->load, &s->inputs, &file_count, &files, &err) &&
-        print_to(s, s->output ? s->output : "-", file_count, files, &err))
-        return STATUS_OK;
-    message_error(&err);
-    return STATUS_FAILED;
+    bool ok = load_inputs(&s->load, &s->inputs, &file_count, &files, &err) &&
+              print_to(s, s->output ? s->output : "-", file_count, files, &err);
+    return command_status(ok, &err);
 }
 
 static const struct script_settings script_defaults = {.fields = SCRIPT_FIELDS_DEFAULT,

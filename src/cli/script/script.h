@@ -14,6 +14,7 @@ struct script_settings {
     const char *output;
     struct script_wishes wishes;
     int64_t max_stack;
+    struct script_clock clock;
     bool no_chain, shows_maps, shows_tasks, shows_lost;
 };
 

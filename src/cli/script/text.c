@@ -36,13 +36,26 @@ static void write_misc(struct output *o, uint32_t misc)
         output_char(o, ' ');
 }
 
-static void write_time(struct output *o, uint64_t time)
+/* The time to print, ns. Times of several CPUs can be a little out of order. */
+static uint64_t shown_time(struct script_clock *clock, uint64_t time)
+{
+    uint64_t since = clock->started ? clock->since : time;
+    if (!clock->relative && !clock->delta)
+        return time;
+    if (clock->delta || !clock->started)
+        clock->since = time;
+    clock->started = true;
+    return time > since ? time - since : 0;
+}
+
+static void write_time(struct output *o, struct script_clock *clock, uint64_t time)
 {
     char text[40];
-    uint64_t us = time == TIME_NONE ? 0 : time / 1000;
+    uint64_t ns = time == TIME_NONE ? 0 : shown_time(clock, time);
     size_t n =
-        format_text(text, sizeof text, "%llu.%06llu", (unsigned long long)(us / 1000000),
-                    (unsigned long long)(us % 1000000));
+        format_text(text, sizeof text, clock->ns ? "%llu.%09llu" : "%llu.%06llu",
+                    (unsigned long long)(ns / 1000000000),
+                    (unsigned long long)(ns % 1000000000 / (clock->ns ? 1 : 1000)));
     write_padded(o, (struct str){text, n}, 12);
     output_text(o, ": ");
 }
@@ -63,7 +76,7 @@ void script_write_head(struct output *o, const struct script_head *h)
     if (fields & FIELD_MISC)
         write_misc(o, h->misc);
     if (fields & FIELD_TIME)
-        write_time(o, h->time);
+        write_time(o, h->clock, h->time);
 }
 
 void script_write_event(struct output *o, const struct script_head *h)

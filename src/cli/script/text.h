@@ -7,8 +7,18 @@
 #include "cli/script/fields.h"
 #include "import/perf_data/recording.h"
 
+/* How times are printed. Give it to all heads, in the order of the output. */
+struct script_clock {
+    bool ns;       /* nine digits after the point instead of six */
+    bool relative; /* since the first time */
+    bool delta;    /* since the previous time */
+    bool started;  /* `since` is set */
+    uint64_t since;
+};
+
 /* The text before a sample's stack. */
 struct script_head {
+    struct script_clock *clock;
     uint32_t fields;
     bool has_chain; /* the stack is on separate lines */
     struct str comm, event;

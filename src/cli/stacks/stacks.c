@@ -92,9 +92,7 @@ static int stacks_run(void *settings, int file_count, char **files)
         stacks_read(&stacks, &request, &err) &&
         (s->output ? write_profile(s, &stacks, &err) : write_output(s, &stacks, &err));
     stacks_deinit(&stacks);
-    if (!ok)
-        message_error(&err);
-    return ok ? STATUS_OK : STATUS_FAILED;
+    return command_status(ok, &err);
 }
 
 const struct command command_stacks = {

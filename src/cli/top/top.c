@@ -262,6 +262,7 @@ static void prepare(struct top *t, const struct top_settings *s)
                                .dump_size = 16384,
                                .ring_size = (size_t)s->sampling.ring_size,
                                .command = "top"},
+                   .sources = {.on = {[EVENT_SOURCE_interpreters] = true}},
                    .resolve = {.find = {.only_mapped = true},
                                .cache_dir = symbols_cache_dir(t->cache, sizeof t->cache)},
                    .watched = -1},

@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "base/output.h"
 #include "import/perf_data/profile.h"
+#include "perf/interpreted.h"
 
 /* The id of the file with that key, and whether it is new. 0 if memory is short. */
 static uint32_t file_number(struct perf_profile *p, struct str key, bool *is_new)
@@ -105,6 +106,47 @@ static bool is_jit(const struct perf_record *r, const struct perf_mmap *m)
             str_starts(m->path, STR("/anon_hugepage")) || m->flags & PERF_MAP_HUGE_TLB);
 }
 
+static unsigned hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? (unsigned)(c - '0') : (unsigned)(c - 'a') + 10;
+}
+
+/* Undoes the percent-encoding of a function's name. */
+static struct str unescape(struct perf_profile *p, struct str text)
+{
+    char *name = arena_alloc(&p->maps, text.len + 1);
+    size_t n = 0;
+    for (size_t i = 0; name && i < text.len; i++) {
+        bool coded = text.ptr[i] == '%' && i + 2 < text.len &&
+                     hex_digit(text.ptr[i + 1]) < 16 && hex_digit(text.ptr[i + 2]) < 16;
+        name[n++] =
+            coded ? (char)(hex_digit(text.ptr[i + 1]) << 4 | hex_digit(text.ptr[i + 2]))
+                  : text.ptr[i];
+        i += coded ? 2 : 0;
+    }
+    return name ? (struct str){name, n} : STR("");
+}
+
+/* Whether a map is a function of an interpreted program: //interpreted/LANGUAGE/FILE/NAME. */
+static bool is_interpreted(const struct perf_mmap *m)
+{
+    return str_starts(m->path, STR(PERF_INTERPRETED_PREFIX)) &&
+           perf_is_interpreted(m->start) && m->start % PERF_INTERPRETED_SIZE == 0 &&
+           m->size <= PERF_INTERPRETED_SIZE;
+}
+
+static void describe_interpreted(struct perf_profile *p, struct perf_file *file,
+                                 struct str path)
+{
+    struct str rest = str_skip(path, sizeof PERF_INTERPRETED_PREFIX - 1);
+    str_cut(&rest, '/'); /* the language */
+    size_t last = str_rfind(rest, '/');
+    bool has_file = last < rest.len;
+    file->is_interpreted = true;
+    file->module = arena_str(&p->maps, has_file ? str_head(rest, last) : STR(""));
+    file->symbol = unescape(p, has_file ? str_skip(rest, last + 1) : rest);
+}
+
 /* The file of a map. The same path can be different files in different containers. */
 static uint32_t file_of_map(struct perf_profile *p, const struct perf_mmap *m,
                             enum frame_kind kind, struct str build_id)
@@ -127,11 +169,16 @@ static uint32_t file_of_map(struct perf_profile *p, const struct perf_mmap *m,
     struct perf_file *file = &p->files[number];
     file->by_address = jit || kernel;
     file->of_kernel = kernel;
+    file->start = m->offset ? m->offset : m->start;
     file->build_id = arena_str(&p->maps, build_id);
     file->module = arena_str(&p->maps, m->path);
     if (jit) {
         size_t n = format_text(tail, sizeof tail, "/tmp/perf-%d.map", (int)m->pid);
         file->module = arena_str(&p->maps, (struct str){tail, n});
+    }
+    if (kind == FRAME_USER && is_interpreted(m)) {
+        describe_interpreted(p, file, m->path);
+        return number;
     }
     if (!p->resolver)
         return number;

@@ -8,6 +8,7 @@
 #include "import/perf_line.h"
 #include "model/name.h"
 #include "model/sample_labels.h"
+#include "perf/interpreted.h"
 
 #define CACHED_SYMBOLS 32768
 
@@ -61,6 +62,16 @@ static void add_frame(struct finish *f, const struct frame *frame)
         frames[f->frame_count++] = builder_frame(f->b, frame);
 }
 
+/* The kernel moves at each boot. 0: there is none, as for memory without a file. */
+static uint64_t stable_offset(const struct perf_location *location,
+                              const struct perf_file *file, enum frame_kind kind)
+{
+    uint64_t at = location->address - location->is_call;
+    if (file->of_kernel)
+        return at > file->start ? at - file->start : 0;
+    return kind == FRAME_USER && !str_starts(file->module, STR("//")) ? at : 0;
+}
+
 /* A frame at the location, without its name. An inlined function is part of the module
  * that it is inlined into. */
 static struct frame frame_at(const struct finish *f, const struct perf_location *location,
@@ -79,6 +90,8 @@ static struct frame frame_at(const struct finish *f, const struct perf_location 
     if (!known && p->options->addresses && frame.kind == FRAME_USER &&
         !str_starts(file->module, STR("//")))
         frame.offset = location->address;
+    if (!known && p->options->stable_offsets)
+        frame.offset = stable_offset(location, file, (enum frame_kind)frame.kind);
     return frame;
 }
 
@@ -145,9 +158,26 @@ static void add_resolved(struct finish *f, const struct perf_location *location,
             add_cached_symbol(f, location, at->name, inlined, at);
         } else {
             struct frame frame = frame_at(f, location, inlined, false);
+            if (f->p->options->stable_offsets && frame.offset > at->offset)
+                frame.offset -= at->offset; /* of the function */
             add_frame(f, &frame);
         }
     }
+}
+
+/* A function of an interpreted program, and its line. */
+static void add_interpreted(struct finish *f, const struct perf_location *location,
+                            const struct perf_file *file)
+{
+    struct frame frame = {.kind = location->of_waker ? FRAME_WAKER : FRAME_USER,
+                          .name = builder_string(f->b, file->symbol)};
+    if (file->module.len)
+        frame.module = builder_module(f->b, file->module, STR(""));
+    if (f->p->options->lines && file->module.len) {
+        frame.file = builder_string(f->b, file->module);
+        frame.line = perf_interpreted_line(location->address);
+    }
+    add_frame(f, &frame);
 }
 
 /* The reason of a wait is found with its stack. */
@@ -193,6 +223,8 @@ static bool make_runs(struct finish *f)
         prefetch_names(f, i);
         if (file->marker) {
             add_marker(f, file);
+        } else if (file->is_interpreted) {
+            add_interpreted(f, location, file);
         } else if (p->jobs && p->jobs[i].count) {
             add_resolved(f, location, &p->jobs[i]);
         } else if (file->symbol.len) {

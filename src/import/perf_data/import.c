@@ -294,6 +294,8 @@ static void note_facts(struct perf_profile *p)
         facts->host = builder_string(p->b, d->facts.host);
     if (!facts->command)
         facts->command = builder_string(p->b, d->facts.command);
+    if (!facts->interpreters)
+        facts->interpreters = builder_string(p->b, d->facts.interpreters);
     if (facts->rate == 0)
         facts->rate = rate_of(d);
     for (unsigned i = 0; i < PERF_FLAWS; i++) {
@@ -370,6 +372,13 @@ bool perf_profile_name(struct perf_profile *p)
 {
     perf_files_finish(p);
     return !p->resolver || !p->locations.count || perf_locations_name(p);
+}
+
+void perf_profile_name_again(struct perf_profile *p)
+{
+    for (size_t i = 1; p->resolver && i < p->named_count; i++)
+        if (p->jobs[i].count == 0)
+            p->resolver->name(p->resolver->context, &p->jobs[i], 1);
 }
 
 /* --- Reading ----------------------------------------------------------------------- */

@@ -26,7 +26,10 @@ struct perf_file {
     struct str build_id; /* lower-case hexadecimal, or empty */
     struct str symbol;   /* if the file is one function, its name; else empty */
     object_id object;    /* 0 without a resolver */
-    bool of_kernel;      /* the kernel, a guest's kernel or a module of one */
+    uint64_t start; /* of_kernel: the address of the map, or of its reference symbol */
+    bool of_kernel; /* the kernel, a guest's kernel or a module of one */
+    bool is_interpreted; /* one function of an interpreted program; `module` is its source
+                            file (perf/interpreted.h) */
     bool by_address;     /* the resolver takes addresses, not offsets in the file */
     uint8_t marker;      /* enum frame_kind if it is not code but a marker; else 0 */
 };

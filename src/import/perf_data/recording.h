@@ -139,6 +139,9 @@ struct perf_location_info {
  * memory is short. */
 bool perf_profile_name(struct perf_profile *p);
 
+/* The same for the locations that have no name so far, which the resolver may know by now. */
+void perf_profile_name_again(struct perf_profile *p);
+
 /* The properties of a location. All zero and empty for 0. */
 struct perf_location_info perf_profile_location(const struct perf_profile *p,
                                                 location_id location);

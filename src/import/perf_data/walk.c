@@ -2,6 +2,7 @@
 #include "import/perf_data/walk.h"
 #include "base/array.h"
 #include "base/hash.h"
+#include "perf/interpreted.h"
 #include <stdlib.h>
 
 #define IS_CALL ((uint32_t)1 << 31)
@@ -135,7 +136,8 @@ static location_id find_location(const struct walk *w, const struct perf_scope *
     if (s->keeps_pc)
         location.pc = s->every_pc ? pc : location.address;
     /* All unknown addresses are one location, unless addresses are shown. */
-    if (location.file == FILE_NONE || (!s->resolver && !s->keeps_pc)) {
+    if (location.file == FILE_NONE ||
+        (!s->resolver && !s->keeps_pc && !perf_is_interpreted(pc))) {
         location.address = 0;
         location.is_call = false;
     }

@@ -6,6 +6,7 @@
 #ifndef STOKE_STORE_SQLITE_PARTS_H
 #define STOKE_STORE_SQLITE_PARTS_H
 
+#include "base/idmap.h"
 #include "store/store.h"
 #include <sqlite3.h>
 
@@ -21,20 +22,35 @@ enum sqlite_statement {
     SQL_ADD_MODULE,
     SQL_FIND_FRAME,
     SQL_ADD_FRAME,
-    SQL_FIND_STACK,
-    SQL_ADD_STACK,
+    SQL_ADD_STACKS,
+    SQL_ADD_SYMBOL,
     SQL_FIND_SERIES,
     SQL_ADD_SERIES,
     SQL_ADD_WINDOW,
     SQL_READ_WINDOWS,
     SQL_READ_STACK,
+    SQL_READ_STACKS,
     SQL_READ_FRAME,
+    SQL_READ_SYMBOL,
     SQL_READ_SERIES,
     SQL_COUNT
 };
 
+/* Ids that the writer knows, so that most items need no query. They are forgotten when a
+ * transaction fails, or when there are too many. */
+struct sqlite_known {
+    struct arena arena;
+    struct idmap stacks;         /* by parent << 32 | frame */
+    struct idmap frames, series; /* by a keyed hash of their content */
+    uint64_t era;                /* first id of the stacks that are known */
+    uint64_t era_start;          /* ns: when it began; 0: nothing was read yet */
+    uint64_t next;               /* id of the next new stack */
+};
+
 struct sqlite_store {
     struct store base; /* first */
+    uint64_t version;  /* of the file */
+    struct sqlite_known known;
     sqlite3 *db;
     sqlite3_stmt *statements[SQL_COUNT];
     int lock; /* file descriptor; -1: none */
@@ -84,6 +100,9 @@ static inline uint64_t sqlite_u64(sqlite3_stmt *q, int column)
  * version. */
 bool sqlite_schema_create(struct sqlite_store *s, struct error *err);
 bool sqlite_schema_check(struct sqlite_store *s, struct error *err);
+
+/* Forgets what the writer knows: the next window begins with what is stored. */
+void sqlite_forget(struct sqlite_store *s);
 
 bool sqlite_store_add(struct store *s, const struct store_window *w, struct error *err);
 bool sqlite_store_read(struct store *s, const struct store_span *span, struct builder *b,

@@ -4,6 +4,7 @@
 #include "store/rows.h"
 #include "store/series.h"
 #include "store/sqlite/parts.h"
+#include "store/stacks.h"
 
 #define DEPTH_MAX LIMIT_DEPTH
 
@@ -21,8 +22,10 @@ struct reading {
     struct store_span span;
     struct arena arena;
     uint64_t frame_max, stack_max, series_max;
-    frame_id *frames; /* by id of the store; 0: not read yet */
+    uint64_t stack_rows_max; /* ids of version 1 */
+    frame_id *frames;        /* by id of the store; 0: not read yet */
     stack_id *stacks;
+    struct store_stack *parts; /* parent and frame by id; frame 0: not read yet */
     struct known_series *series;
     struct stack_step {
         uint64_t id, frame;
@@ -57,6 +60,20 @@ static sqlite3_stmt *row_of(struct reading *r, enum sqlite_statement which, uint
     return NULL;
 }
 
+/* The name of a function that became known after the frame was stored; or empty. */
+static struct str late_name(struct reading *r, uint64_t module, uint64_t offset)
+{
+    struct error ignored;
+    sqlite3_stmt *q =
+        r->s->version >= 2 ? sqlite_prepare(r->s, SQL_READ_SYMBOL, &ignored) : NULL;
+    if (!q)
+        return STR("");
+    sqlite3_bind_int64(q, 1, (sqlite3_int64)module);
+    sqlite3_bind_int64(q, 2, (sqlite3_int64)offset);
+    bool found = sqlite3_step(q) == SQLITE_ROW && sqlite_u64(q, 1) > offset;
+    return found ? sqlite_bytes(q, 0) : STR("");
+}
+
 static bool read_frame(struct reading *r, uint64_t id, struct error *err)
 {
     if (id == 0 || id > r->frame_max)
@@ -74,9 +91,51 @@ static bool read_frame(struct reading *r, uint64_t id, struct error *err)
     f.file = builder_string(r->b, sqlite_bytes(q, 4));
     f.line = (uint32_t)sqlite_u64(q, 5);
     f.offset = (uint64_t)sqlite3_column_int64(q, 6);
+    if (!f.name && f.offset &&
+        (f.name = builder_string(r->b, late_name(r, sqlite_u64(q, 7), f.offset))))
+        f.offset = 0;
     r->frames[id] = builder_frame(r->b, &f);
     sqlite3_reset(q);
     return r->frames[id] || builder_failed(r->b) ? true : damaged("an empty frame", err);
+}
+
+/* Reads the stacks that were stored together with this one. */
+static bool read_parts(struct reading *r, uint64_t id, struct error *err)
+{
+    struct store_stack *stacks = NULL;
+    sqlite3_stmt *q = r->s->version >= 2 ? row_of(r, SQL_READ_STACKS, id, err) : NULL;
+    if (!q)
+        return false;
+    struct arena scratch = ARENA_INIT;
+    uint64_t first = sqlite_u64(q, 0), count = sqlite_u64(q, 1);
+    bool ok = first && first <= id && count <= r->stack_max &&
+              first + count - 1 <= r->stack_max && id - first < count;
+    ok = ok ? store_stacks_decode(sqlite_bytes(q, 2), first, (size_t)count, &scratch,
+                                  &stacks, err)
+            : damaged("a stack is missing", err);
+    if (ok && stacks)
+        memcpy(r->parts + first, stacks, (size_t)count * sizeof *stacks);
+    sqlite3_reset(q);
+    arena_deinit(&scratch);
+    return ok;
+}
+
+/* The parent and the frame of a stack. Version 1 has a row for each. */
+static bool find_parts(struct reading *r, uint64_t id, struct error *err)
+{
+    if (r->parts[id].frame)
+        return true;
+    if (id > r->stack_rows_max)
+        return read_parts(r, id, err);
+    sqlite3_stmt *q = row_of(r, SQL_READ_STACK, id, err);
+    if (!q)
+        return false;
+    uint64_t parent = sqlite_u64(q, 0), frame = sqlite_u64(q, 1);
+    sqlite3_reset(q);
+    if (parent >= id || frame > r->frame_max)
+        return damaged("the callers of a stack", err);
+    r->parts[id] = (struct store_stack){(uint32_t)parent, (uint32_t)frame};
+    return true;
 }
 
 /* Reads the callers of a stack up to one that is known. Parents have smaller ids, so it
@@ -85,12 +144,10 @@ static bool read_path(struct reading *r, uint64_t id, size_t *count, struct erro
 {
     *count = 0;
     while (id && !r->stacks[id]) {
-        sqlite3_stmt *q = row_of(r, SQL_READ_STACK, id, err);
-        if (!q)
+        if (!find_parts(r, id, err))
             return false;
         struct stack_step *step = ARRAY_APPEND(&r->arena, r->path, *count, r->path_cap);
-        uint64_t parent = sqlite_u64(q, 0), frame = sqlite_u64(q, 1);
-        sqlite3_reset(q);
+        uint64_t parent = r->parts[id].parent, frame = r->parts[id].frame;
         if (!step)
             return error_memory(err);
         *step = (struct stack_step){id, frame};
@@ -225,7 +282,14 @@ bool sqlite_store_read(struct store *base, const struct store_span *span,
     /* one state of the file for all queries */
     bool ok = sqlite_run(r.s, "BEGIN", err);
     r.frames = by_id(&r, "SELECT max(id) FROM frame", sizeof *r.frames, &r.frame_max);
-    r.stacks = by_id(&r, "SELECT max(id) FROM stack", sizeof *r.stacks, &r.stack_max);
+    const char *stacks = r.s->version >= 2
+                             ? "SELECT max(coalesce(max(first + count - 1), 0), "
+                               "(SELECT coalesce(max(id), 0) FROM stack)) FROM stacks"
+                             : "SELECT max(id) FROM stack";
+    if (!sqlite_number(r.s, "SELECT max(id) FROM stack", &r.stack_rows_max))
+        r.stack_rows_max = 0;
+    r.stacks = by_id(&r, stacks, sizeof *r.stacks, &r.stack_max);
+    r.parts = arena_zalloc(&r.arena, (size_t)r.stack_max + 1, sizeof *r.parts);
     r.series = by_id(&r, "SELECT max(id) FROM series", sizeof *r.series, &r.series_max);
     if (ok && r.arena.failed)
         ok = error_memory(err);
@@ -251,7 +315,10 @@ bool sqlite_store_usage(struct store *base, struct store_usage *u, struct error 
         {"SELECT sum(rows) FROM window", &u->rows},
         {"SELECT sum(samples) FROM window", &u->samples},
         {"SELECT sum(lost) FROM window", &u->lost},
-        {"SELECT count(*) FROM stack", &u->stacks},
+        {s->version >= 2
+             ? "SELECT total(count) + (SELECT count(*) FROM stack) FROM stacks"
+             : "SELECT count(*) FROM stack",
+         &u->stacks},
         {"SELECT count(*) FROM frame", &u->frames},
         {"SELECT count(*) FROM series", &u->series},
         {"SELECT min(start) FROM window", &u->first},

@@ -45,18 +45,35 @@ static bool remove_unused(struct sqlite_store *s, struct error *err)
     uint64_t windows = 0, stacks = 0;
     if (!sqlite_number(s, "SELECT count(*) FROM (SELECT 1 FROM window LIMIT 1)",
                        &windows) ||
-        !sqlite_number(s, "SELECT count(*) FROM (SELECT 1 FROM stack LIMIT 1)", &stacks))
+        !sqlite_number(s, "SELECT count(*) FROM (SELECT 1 FROM frame LIMIT 1)", &stacks))
         return sqlite_failed(s, "cannot read the store", err);
     if (windows || !stacks)
         return true;
     if (sqlite_run(s,
-                   "BEGIN IMMEDIATE; DELETE FROM stack; DELETE FROM frame;"
-                   "DELETE FROM module; DELETE FROM series; COMMIT",
-                   err))
+                   "BEGIN IMMEDIATE; DELETE FROM stack; DELETE FROM stacks;"
+                   "DELETE FROM frame; DELETE FROM symbol; DELETE FROM module;"
+                   "DELETE FROM series; COMMIT",
+                   err)) {
+        sqlite_forget(s);
         return true;
+    }
     if (!sqlite3_get_autocommit(s->db))
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
     return false;
+}
+
+/* Windows refer only to stacks of their own era. So those of an era are not needed when all
+ * windows are newer than the start of the next one; those of version 1 are not when all
+ * windows are newer than the first era. */
+static bool remove_old_stacks(struct sqlite_store *s, struct error *err)
+{
+    return sqlite_run(
+        s,
+        "DELETE FROM stacks WHERE era < (SELECT max(era) FROM stacks WHERE "
+        "first = era AND start <= (SELECT min(start) FROM window));"
+        "DELETE FROM stack WHERE EXISTS(SELECT 1 FROM stacks WHERE first = era "
+        "AND start <= (SELECT min(start) FROM window))",
+        err);
 }
 
 bool sqlite_store_retain(struct store *base, const struct store_limits *limits,
@@ -67,7 +84,7 @@ bool sqlite_store_retain(struct store *base, const struct store_limits *limits,
         return false;
     if (limits->bytes && !remove_above(s, limits->bytes, err))
         return false;
-    if (!remove_unused(s, err))
+    if (!remove_unused(s, err) || !remove_old_stacks(s, err))
         return false;
     return sqlite_run(s, "PRAGMA incremental_vacuum(" PAGES_AT_ONCE ")", err);
 }

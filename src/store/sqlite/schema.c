@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/sqlite/parts.h"
+#include <string.h>
 
 #define APPLICATION 0x53746f6b /* "Stok", in the file's header */
-#define VERSION 1
+#define VERSION 2
+#define VERSION_OLDEST 1 /* which is read, and changed to the newest by the writer */
 #define TEXT_OF(number) TEXT_OF_(number)
 #define TEXT_OF_(number) #number
 
@@ -17,34 +19,68 @@ static const char *const tables[][2] = {
      "CREATE TABLE series(id INTEGER PRIMARY KEY, labels BLOB NOT NULL UNIQUE)"},
     {"stack", "CREATE TABLE stack(id INTEGER PRIMARY KEY, parent INTEGER NOT NULL, "
               "frame INTEGER NOT NULL, UNIQUE(parent, frame))"},
+    {"stacks", "CREATE TABLE stacks(first INTEGER PRIMARY KEY, count INTEGER NOT NULL, "
+               "era INTEGER NOT NULL, start INTEGER NOT NULL, data BLOB NOT NULL)"},
+    {"symbol", "CREATE TABLE symbol(module INTEGER NOT NULL, start INTEGER NOT NULL, "
+               "end INTEGER NOT NULL, name BLOB NOT NULL, PRIMARY KEY(module, start)) "
+               "WITHOUT ROWID"},
     {"window", "CREATE TABLE window(id INTEGER PRIMARY KEY, start INTEGER NOT NULL, "
                "end INTEGER NOT NULL, rate REAL, rows INTEGER, samples INTEGER, "
                "lost INTEGER, data BLOB NOT NULL)"},
 };
 
 #define TABLES (sizeof tables / sizeof *tables)
+#define TABLES_OF_1 (TABLES - 2) /* without the following */
+
+static bool is_since_2(const char *name)
+{
+    return strcmp(name, "stacks") == 0 || strcmp(name, "symbol") == 0;
+}
 
 static const char window_index[] = "CREATE INDEX window_start ON window(start)";
 
-bool sqlite_schema_create(struct sqlite_store *s, struct error *err)
+static bool set_version(struct sqlite_store *s, struct error *err)
 {
-    uint64_t objects = 0;
-    if (!sqlite_number(s, "SELECT count(*) FROM sqlite_master", &objects))
-        return sqlite_failed(s, "cannot open the store", err);
-    if (objects)
-        return sqlite_schema_check(s, err);
+    s->version = VERSION;
+    return sqlite_run(s,
+                      "PRAGMA application_id=" TEXT_OF(
+                          APPLICATION) ";"
+                                       "PRAGMA user_version=" TEXT_OF(VERSION) "; COMMIT",
+                      err);
+}
+
+static bool create_new(struct sqlite_store *s, struct error *err)
+{
     bool ok = sqlite_run(s,
                          "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;"
                          "BEGIN IMMEDIATE",
                          err);
     for (size_t i = 0; ok && i < TABLES; i++)
         ok = sqlite_run(s, tables[i][1], err);
-    return ok && sqlite_run(s, window_index, err) &&
-           sqlite_run(s,
-                      "PRAGMA application_id=" TEXT_OF(
-                          APPLICATION) ";"
-                                       "PRAGMA user_version=" TEXT_OF(VERSION) "; COMMIT",
-                      err);
+    return ok && sqlite_run(s, window_index, err) && set_version(s, err);
+}
+
+/* Adds what version 1 lacks. Its stacks stay where they are. */
+static bool change_1_to_2(struct sqlite_store *s, struct error *err)
+{
+    bool ok = sqlite_run(s, "BEGIN IMMEDIATE", err);
+    for (size_t i = 0; ok && i < TABLES; i++)
+        if (is_since_2(tables[i][0]))
+            ok = sqlite_run(s, tables[i][1], err);
+    return ok && set_version(s, err);
+}
+
+bool sqlite_schema_create(struct sqlite_store *s, struct error *err)
+{
+    uint64_t objects = 0, version = 0;
+    if (!sqlite_number(s, "SELECT count(*) FROM sqlite_master", &objects))
+        return sqlite_failed(s, "cannot open the store", err);
+    if (!objects)
+        return create_new(s, err);
+    if (!sqlite_schema_check(s, err))
+        return false;
+    return !sqlite_number(s, "PRAGMA user_version", &version) || version != 1 ||
+           change_1_to_2(s, err);
 }
 
 static bool is_expected(struct str name, struct str sql)
@@ -87,14 +123,16 @@ bool sqlite_schema_check(struct sqlite_store *s, struct error *err)
         error_set(err, "this is not a store of stoke daemon");
         return error_hint(err, "name a file that stoke daemon --store has written");
     }
-    if (version != VERSION) {
-        error_set(err, "the store has version %llu; this stoke reads version %d",
-                  (unsigned long long)version, VERSION);
+    if (version < VERSION_OLDEST || version > VERSION) {
+        error_set(err, "the store has version %llu; this stoke reads versions %d to %d",
+                  (unsigned long long)version, VERSION_OLDEST, VERSION);
         return error_hint(err, "use the stoke that wrote it, or start a new store");
     }
-    if (!count_expected(s, &count) || count != TABLES + 1) {
+    size_t expected = version == 1 ? TABLES_OF_1 : TABLES;
+    if (!count_expected(s, &count) || count != expected + 1) {
         error_set(err, "the tables of the store are not those of its version");
         return error_hint(err, "the file is damaged, or another program changed it");
     }
+    s->version = version;
     return true;
 }

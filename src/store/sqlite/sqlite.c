@@ -106,6 +106,7 @@ static void close_store(struct store *base)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     sqlite_finalize(s);
+    sqlite_forget(s);
     sqlite3_close(s->db);
     os_file_lock_release(s->lock);
 }

@@ -10,8 +10,10 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_FIND_FRAME] = "SELECT id FROM frame WHERE hash=?1",
     [SQL_ADD_FRAME] = "INSERT INTO frame(hash, kind, name, module, file, line, offset) "
                       "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    [SQL_FIND_STACK] = "SELECT id FROM stack WHERE parent=?1 AND frame=?2",
-    [SQL_ADD_STACK] = "INSERT INTO stack(parent, frame) VALUES(?1, ?2)",
+    [SQL_ADD_STACKS] = "INSERT INTO stacks(first, count, era, start, data) "
+                       "VALUES(?1, ?2, ?3, ?4, ?5)",
+    [SQL_ADD_SYMBOL] = "INSERT OR REPLACE INTO symbol(module, start, end, name) "
+                       "VALUES(?1, ?2, ?3, ?4)",
     [SQL_FIND_SERIES] = "SELECT id FROM series WHERE labels=?1",
     [SQL_ADD_SERIES] = "INSERT INTO series(labels) VALUES(?1)",
     [SQL_ADD_WINDOW] = "INSERT INTO window(start, end, rate, rows, samples, lost, data) "
@@ -19,8 +21,13 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_READ_WINDOWS] = "SELECT start, end, rate, lost, data FROM window "
                          "WHERE start < ?2 AND end > ?1 ORDER BY start, id",
     [SQL_READ_STACK] = "SELECT parent, frame FROM stack WHERE id=?1",
-    [SQL_READ_FRAME] = "SELECT kind, name, path, build_id, file, line, offset FROM frame "
+    [SQL_READ_STACKS] = "SELECT first, count, data FROM stacks WHERE first <= ?1 "
+                        "ORDER BY first DESC LIMIT 1",
+    [SQL_READ_FRAME] = "SELECT kind, name, path, build_id, file, line, offset, module "
+                       "FROM frame "
                        "LEFT JOIN module ON module.id = frame.module WHERE frame.id=?1",
+    [SQL_READ_SYMBOL] = "SELECT name, end FROM symbol WHERE module=?1 AND start<=?2 "
+                        "ORDER BY start DESC LIMIT 1",
     [SQL_READ_SERIES] = "SELECT labels FROM series WHERE id=?1",
 };
 

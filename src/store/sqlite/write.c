@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/sort.h"
+#include "base/array.h"
+#include "base/hash.h"
 #include "model/content_hash.h"
 #include "model/sample_labels.h"
 #include "store/rows.h"
 #include "store/series.h"
 #include "store/sqlite/parts.h"
+#include "store/stacks.h"
+
+/* What the writer knows at most, and for how long; then stacks are stored again, and those
+ * that only old windows need can be removed with these. */
+#define KNOWN_STACKS_MAX ((size_t)160000)
+#define KNOWN_OTHERS_MAX ((size_t)65536)
+#define ERA (86400 * STORE_SECOND)
 
 /* A window while it is stored: ids of the store by ids of the profile. */
 struct adding {
@@ -16,7 +24,16 @@ struct adding {
     bool *used;                          /* by stack: a sample needs it */
     struct store_row *rows;
     size_t row_count;
+    struct store_stack *added; /* new stacks, from the id `first` on */
+    size_t added_count, added_cap;
+    uint64_t first;
 };
+
+void sqlite_forget(struct sqlite_store *s)
+{
+    arena_deinit(&s->known.arena);
+    s->known = (struct sqlite_known){.next = 0};
+}
 
 /* --- Items that are stored once ----------------------------------------------------- */
 
@@ -40,19 +57,29 @@ static bool insert(struct adding *a, sqlite3_stmt *q, uint64_t *id, struct error
     return *id <= SQLITE_STORE_ID_MAX || error_set(err, "the store is full");
 }
 
-static bool store_module(struct adding *a, module_id m, struct error *err)
+static bool find_module(struct adding *a, struct str path, struct str build_id,
+                        uint64_t *id, struct error *err)
 {
     static const enum sqlite_statement steps[] = {SQL_FIND_MODULE, SQL_ADD_MODULE};
-    for (size_t i = 0; i < 2 && m && !a->modules[m]; i++) {
+    *id = 0;
+    for (size_t i = 0; i < 2 && !*id; i++) {
         sqlite3_stmt *q = sqlite_prepare(a->s, steps[i], err);
         if (!q)
             return false;
-        sqlite_bind_bytes(q, 1, profile_string(a->p, a->p->modules[m].path));
-        sqlite_bind_bytes(q, 2, profile_string(a->p, a->p->modules[m].build_id));
-        if (!(i ? insert : find_id)(a, q, &a->modules[m], err))
+        sqlite_bind_bytes(q, 1, path);
+        sqlite_bind_bytes(q, 2, build_id);
+        if (!(i ? insert : find_id)(a, q, id, err))
             return false;
     }
     return true;
+}
+
+static bool store_module(struct adding *a, module_id m, struct error *err)
+{
+    const struct module *module = &a->p->modules[m];
+    return m == 0 || a->modules[m] ||
+           find_module(a, profile_string(a->p, module->path),
+                       profile_string(a->p, module->build_id), &a->modules[m], err);
 }
 
 static bool add_frame(struct adding *a, frame_id f, const struct content_hash *hash,
@@ -73,10 +100,21 @@ static bool add_frame(struct adding *a, frame_id f, const struct content_hash *h
     return insert(a, q, &a->frames[f], err);
 }
 
-static bool store_frame(struct adding *a, frame_id f, struct error *err)
+/* A key of what is stored of a frame: cheaper than its content hash. */
+static uint64_t frame_key(const struct profile *p, const struct frame *f)
 {
-    if (f == 0 || a->frames[f])
-        return true;
+    const struct module *m = &p->modules[f->module];
+    struct str texts[] = {profile_string(p, f->name), profile_string(p, f->file),
+                          profile_string(p, m->path), profile_string(p, m->build_id)};
+    uint64_t key = hash_mix(f->kind ^ HASH_A, f->offset ^ HASH_B);
+    key = hash_mix(key ^ f->line, HASH_C);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        key = hash_mix(key ^ HASH_A, hash_bytes(texts[i].ptr, texts[i].len));
+    return key;
+}
+
+static bool find_frame(struct adding *a, frame_id f, struct error *err)
+{
     struct content_hash hash = content_hash_frame(a->p, f);
     sqlite3_stmt *q = sqlite_prepare(a->s, SQL_FIND_FRAME, err);
     if (!q)
@@ -86,23 +124,146 @@ static bool store_frame(struct adding *a, frame_id f, struct error *err)
            (a->frames[f] || add_frame(a, f, &hash, err));
 }
 
-/* The parent is stored already: it has a smaller id. */
-static bool store_stack(struct adding *a, stack_id stack, struct error *err)
+static bool store_frame(struct adding *a, frame_id f, struct error *err)
 {
-    static const enum sqlite_statement steps[] = {SQL_FIND_STACK, SQL_ADD_STACK};
-    const struct stack *k = &a->p->stacks[stack];
-    if (!store_frame(a, k->frame, err))
+    if (f == 0 || a->frames[f])
+        return true;
+    struct sqlite_known *k = &a->s->known;
+    uint64_t *known = idmap_put(&k->frames, &k->arena, frame_key(a->p, &a->p->frames[f]));
+    if (!known)
+        return error_memory(err);
+    a->frames[f] = *known;
+    if (*known)
+        return true;
+    if (!find_frame(a, f, err))
         return false;
-    for (size_t i = 0; i < 2 && !a->stacks[stack]; i++) {
-        sqlite3_stmt *q = sqlite_prepare(a->s, steps[i], err);
-        if (!q)
+    *known = a->frames[f];
+    return true;
+}
+
+/* --- Stacks ------------------------------------------------------------------------- */
+
+static uint64_t number_of(struct adding *a, const char *sql)
+{
+    uint64_t number = 0;
+    return sqlite_number(a->s, sql, &number) ? number : 0;
+}
+
+static bool know_stacks(struct adding *a, const struct store_stack *stacks, size_t count,
+                        uint64_t first)
+{
+    struct sqlite_known *k = &a->s->known;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t *id = idmap_put(&k->stacks, &k->arena,
+                                 (uint64_t)stacks[i].parent << 32 | stacks[i].frame);
+        if (!id)
             return false;
-        sqlite3_bind_int64(q, 1, (sqlite3_int64)a->stacks[k->parent]);
-        sqlite3_bind_int64(q, 2, (sqlite3_int64)a->frames[k->frame]);
-        if (!(i ? insert : find_id)(a, q, &a->stacks[stack], err))
-            return false;
+        *id = first + i;
     }
     return true;
+}
+
+/* Reads the stacks of the last era, unless there are too many: then a new era begins. */
+static bool read_era(struct adding *a, struct error *err)
+{
+    struct sqlite_known *k = &a->s->known;
+    sqlite3_stmt *q;
+    bool ok = true;
+    uint64_t era = number_of(a, "SELECT era FROM stacks ORDER BY first DESC LIMIT 1");
+    if (era == 0)
+        return true;
+    if (sqlite3_prepare_v2(a->s->db,
+                           "SELECT first, count, data, start FROM stacks WHERE first>=?1 "
+                           "ORDER BY first",
+                           -1, &q, NULL) != SQLITE_OK)
+        return sqlite_failed(a->s, "cannot read the store", err);
+    sqlite3_bind_int64(q, 1, (sqlite3_int64)era);
+    while (ok && k->stacks.count < KNOWN_STACKS_MAX && sqlite3_step(q) == SQLITE_ROW) {
+        struct arena scratch = ARENA_INIT;
+        struct store_stack *stacks;
+        uint64_t first = sqlite_u64(q, 0), count = sqlite_u64(q, 1);
+        if (k->era_start == 0)
+            k->era_start = sqlite_u64(q, 3);
+        ok = store_stacks_decode(sqlite_bytes(q, 2), first, (size_t)count, &scratch,
+                                 &stacks, err) &&
+             (know_stacks(a, stacks, (size_t)count, first) || error_memory(err));
+        arena_deinit(&scratch);
+    }
+    sqlite3_finalize(q);
+    k->era = era;
+    return ok;
+}
+
+static void begin_era(struct adding *a)
+{
+    struct sqlite_known *k = &a->s->known;
+    uint64_t next = k->next;
+    sqlite_forget(a->s);
+    *k = (struct sqlite_known){.next = next, .era = next, .era_start = a->w->start};
+}
+
+/* What is known at the start of a window. Damaged stacks are not used again. */
+static bool prepare_known(struct adding *a, struct error *err)
+{
+    struct sqlite_known *k = &a->s->known;
+    struct error ignored;
+    bool reads = k->next == 0, ok = true;
+    if (reads) {
+        uint64_t old = number_of(a, "SELECT max(id) FROM stack");
+        uint64_t last = number_of(a, "SELECT max(first + count - 1) FROM stacks");
+        ok = read_era(a, &ignored);
+        k->next = 1 + (old > last ? old : last);
+    }
+    if (!ok || k->era == 0 || k->stacks.count >= KNOWN_STACKS_MAX ||
+        k->frames.count + k->series.count >= KNOWN_OTHERS_MAX ||
+        a->w->start >= k->era_start + ERA)
+        begin_era(a);
+    a->first = k->next;
+    return k->next + a->p->stack_count <= SQLITE_STORE_ID_MAX ||
+           error_set(err, "the store is full");
+}
+
+/* The parent has an id already: it is before its callees in the profile. */
+static bool store_stack(struct adding *a, stack_id stack, struct error *err)
+{
+    struct sqlite_known *k = &a->s->known;
+    const struct stack *s = &a->p->stacks[stack];
+    if (!store_frame(a, s->frame, err))
+        return false;
+    struct store_stack pair = {(uint32_t)a->stacks[s->parent],
+                               (uint32_t)a->frames[s->frame]};
+    uint64_t *id =
+        idmap_put(&k->stacks, &k->arena, (uint64_t)pair.parent << 32 | pair.frame);
+    struct store_stack *added =
+        id && !*id ? ARRAY_APPEND(&a->arena, a->added, a->added_count, a->added_cap)
+                   : NULL;
+    if (!id || (!*id && !added))
+        return error_memory(err);
+    if (added) {
+        *added = pair;
+        *id = k->next++;
+    }
+    a->stacks[stack] = *id;
+    return true;
+}
+
+static bool add_stacks(struct adding *a, struct error *err)
+{
+    struct output data = OUTPUT_BUFFER;
+    sqlite3_stmt *q = sqlite_prepare(a->s, SQL_ADD_STACKS, err);
+    uint64_t id;
+    bool ok = q && store_stacks_encode(a->added, a->added_count, a->first, &data, err);
+    if (ok) {
+        sqlite3_bind_int64(q, 1, (sqlite3_int64)a->first);
+        sqlite3_bind_int64(q, 2, (sqlite3_int64)a->added_count);
+        sqlite3_bind_int64(q, 3, (sqlite3_int64)a->s->known.era);
+        sqlite3_bind_int64(q, 4, (sqlite3_int64)a->w->start);
+        sqlite_bind_bytes(q, 5, output_contents(&data));
+        ok = insert(a, q, &id, err);
+        sqlite3_clear_bindings(q);
+    }
+    output_deinit(&data);
+    return ok;
 }
 
 static bool store_stacks(struct adding *a, struct error *err)
@@ -115,6 +276,30 @@ static bool store_stacks(struct adding *a, struct error *err)
     for (size_t i = 1; i < p->stack_count; i++)
         if (a->used[i] && !store_stack(a, (stack_id)i, err))
             return false;
+    return a->added_count == 0 || add_stacks(a, err);
+}
+
+/* --- Names and series --------------------------------------------------------------- */
+
+static bool store_name(struct adding *a, const struct store_name *n, struct error *err)
+{
+    uint64_t module, id;
+    sqlite3_stmt *q;
+    if (!find_module(a, n->path, n->build_id, &module, err) ||
+        !(q = sqlite_prepare(a->s, SQL_ADD_SYMBOL, err)))
+        return false;
+    sqlite3_bind_int64(q, 1, (sqlite3_int64)module);
+    sqlite3_bind_int64(q, 2, (sqlite3_int64)n->start);
+    sqlite3_bind_int64(q, 3, (sqlite3_int64)n->end);
+    sqlite_bind_bytes(q, 4, n->name);
+    return insert(a, q, &id, err);
+}
+
+static bool store_names(struct adding *a, struct error *err)
+{
+    for (size_t i = 0; i < a->w->name_count; i++)
+        if (!store_name(a, &a->w->names[i], err))
+            return false;
     return true;
 }
 
@@ -122,7 +307,12 @@ static bool store_series(struct adding *a, struct str labels, uint64_t *id,
                          struct error *err)
 {
     static const enum sqlite_statement steps[] = {SQL_FIND_SERIES, SQL_ADD_SERIES};
-    *id = 0;
+    struct sqlite_known *k = &a->s->known;
+    uint64_t *known =
+        idmap_put(&k->series, &k->arena, hash_bytes(labels.ptr, labels.len));
+    if (!known)
+        return error_memory(err);
+    *id = *known;
     for (size_t i = 0; i < 2 && !*id; i++) {
         sqlite3_stmt *q = sqlite_prepare(a->s, steps[i], err);
         if (!q)
@@ -131,6 +321,7 @@ static bool store_series(struct adding *a, struct str labels, uint64_t *id,
         if (!(i ? insert : find_id)(a, q, id, err))
             return false;
     }
+    *known = *id;
     return true;
 }
 
@@ -221,10 +412,12 @@ bool sqlite_store_add(struct store *base, const struct store_window *w, struct e
     struct error ignored;
     bool ok = allocate(&a, err) && step(a.s, SQL_BEGIN, err);
     if (ok) {
-        ok = store_stacks(&a, err) && make_rows(&a, err) && add_window(&a, err) &&
-             step(a.s, SQL_COMMIT, err);
+        ok = prepare_known(&a, err) && store_stacks(&a, err) && store_names(&a, err) &&
+             make_rows(&a, err) && add_window(&a, err) && step(a.s, SQL_COMMIT, err);
         if (!ok && !sqlite3_get_autocommit(a.s->db))
             step(a.s, SQL_ROLLBACK, &ignored);
+        if (!ok) /* the ids of this window do not exist */
+            sqlite_forget(a.s);
     }
     arena_deinit(&a.arena);
     return ok;

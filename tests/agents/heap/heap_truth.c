@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program whose allocations are known: heap_truth.py compares them with a recording.
  * The argument selects the case. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -168,6 +170,125 @@ static NOINLINE void recurse(int depth)
     sink = NULL;
 }
 
+/* Each round loads a library, mostly to the address of the one before. */
+static NOINLINE void *call_loaded(void *(*allocate)(size_t size), size_t size)
+{
+    void *block = allocate(size);
+    sink = block;
+    return block;
+}
+
+static void loads(char **libraries, int count)
+{
+    for (int i = 0; i < 60; i++) {
+        void *(*allocate)(size_t size);
+        void *library = dlopen(libraries[i % count], RTLD_NOW);
+        void *found = library ? dlsym(library, "loaded") : NULL;
+        if (!found)
+            abort();
+        memcpy(&allocate, &found, sizeof allocate);
+        for (int call = 0; call < 100; call++)
+            free(call_loaded(allocate, 100));
+        call_loaded(allocate, 7);
+        dlclose(library);
+    }
+    sink = NULL;
+}
+
+/* Recursion with large frames, deeper than any limit. */
+static NOINLINE void deep(int depth)
+{
+    volatile char frame[100];
+    frame[depth % 100] = 1;
+    if (depth)
+        deep(depth - frame[depth % 100]);
+    else
+        for (int i = 0; i < 20; i++)
+            leak(999);
+    sink = NULL;
+}
+
+static void deeper(void)
+{
+    deep(10000);
+}
+
+/* A signal interrupts functions at any instruction: in prologues, too, and in malloc. Its
+ * handler does not allocate inside of malloc. */
+static volatile sig_atomic_t ticks, is_allocating;
+
+static void on_tick(int number)
+{
+    (void)number;
+    if (!is_allocating) {
+        leak(30);
+        ticks = ticks + 1;
+    }
+    sink = NULL;
+}
+
+static NOINLINE int work(int depth)
+{
+    volatile char frame[64];
+    frame[depth] = (char)depth;
+    int sum = depth ? work(depth - 1) + frame[depth] : 0;
+    if (depth == 5) {
+        is_allocating = 1;
+        leak(1);
+        is_allocating = 0;
+    }
+    sink = NULL;
+    return sum;
+}
+
+static NOINLINE void prologues(void)
+{
+    struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
+    struct sigaction action = {.sa_handler = on_tick};
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    while (ticks < 500)
+        work(10);
+    setitimer(ITIMER_REAL, &never, NULL);
+    printf("%d\n", (int)ticks);
+}
+
+/* The child has the parent's memory: its blocks are the parent's. */
+static NOINLINE void vforks(char *program)
+{
+    for (int i = 0; i < 20; i++) {
+        pid_t child = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
+        if (child == 0) {
+            execl(program, program, "leaks", (char *)NULL);
+            _exit(1);
+        }
+        waitpid(child, NULL, 0);
+        leak(10);
+    }
+    sink = NULL;
+}
+
+/* 200 threads at the same time. */
+static pthread_barrier_t all_run;
+
+static NOINLINE void *run_beside(void *unused)
+{
+    pthread_barrier_wait(&all_run);
+    storm((void *)200);
+    return unused;
+}
+
+static void crowd(void)
+{
+    pthread_t ids[200];
+    pthread_barrier_init(&all_run, NULL, 200);
+    for (int i = 0; i < 200; i++)
+        if (pthread_create(&ids[i], NULL, run_beside, NULL))
+            abort();
+    for (int i = 0; i < 200; i++)
+        pthread_join(ids[i], NULL);
+}
+
 static void on_signal(int number)
 {
     (void)number;
@@ -254,7 +375,8 @@ int main(int count, char **words)
                  {"threads", threads},     {"many_threads", many_threads},
                  {"signals", signals},     {"killed", killed},
                  {"sizes", sizes},         {"closes", closes},
-                 {"waits", waits}};
+                 {"waits", waits},         {"deeper", deeper},
+                 {"prologues", prologues}, {"crowd", crowd}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (strcmp(name, cases[i].name) == 0)
             cases[i].run();
@@ -262,5 +384,9 @@ int main(int count, char **words)
         recurse(50);
     if (strcmp(name, "forks") == 0)
         forks(words[0]);
+    if (strcmp(name, "vforks") == 0)
+        vforks(words[0]);
+    if (strcmp(name, "loads") == 0)
+        loads(words + 2, count - 2);
     return 7;
 }

@@ -55,6 +55,9 @@ FULL = {
     "recurse": [("leaked", "recurse", 999)],
     "closes": [("allocations", "storm", 40004)],
     "signals": [("leaked", "on_signal", 1000), ("allocations", "signals", 20)],
+    "deeper": [("leaked", "deep", 20 * 999), ("allocations", "leak", 21)],
+    "vforks": [("leaked", "vforks", 200), ("leaked", "leaks", 20 * 7000)],
+    "crowd": [("allocations", "storm", 200 * 201), ("leaked", "run_beside", 1000)],
 }
 
 
@@ -70,6 +73,52 @@ def check_full(folder, case, expected):
             why += f"{event} of {function}: {got}, not {value}\n" + \
                 "\n".join(f"{';'.join(s)} {w}" for s, w in rows.items()) + "\n"
     REPORT.result(f"{case}: right to the byte", why)
+
+
+def check_prologues(folder):
+    """Handlers that interrupt functions at any instruction: every stack is whole, from main on."""
+    path = os.path.join(folder, "heap.stoke")
+    status, out, err = tap.run([tap.STOKE, "heap", "--full", "-o", path, "--", PROGRAM, "prologues"])
+    leaked = folded(path, "leaked")
+    ticks = int(out or 0)
+    why = "" if status == 7 and ticks >= 500 else f"{status} {err.decode()}"
+    if below(leaked, "on_tick") != 30 * ticks:
+        why += f"on_tick: {below(leaked, 'on_tick')}, not {30 * ticks}\n"
+    why += "".join(f"not from main: {';'.join(s)}\n" for s in leaked if "on_tick" in s and "main" not in s)
+    REPORT.result("prologues: handlers interrupt them, stacks are whole", why)
+
+
+# Libraries of the same size whose functions have frames of other sizes.
+LOADED = """
+#include <stdlib.h>
+static void *volatile sink;
+__attribute__((noinline)) static void *NAME(size_t size) { volatile char room[ROOM]; room[0] = 1;
+  sink = malloc(size); return (void *)((char *)sink + room[0] - 1); }
+void *loaded(size_t size) { volatile char room[ROOM / 2]; room[0] = 1;
+  return (char *)NAME(size) + room[0] - 1; }
+"""
+
+
+def check_loads(folder):
+    compiler = shutil.which("gcc") or shutil.which("clang") or shutil.which("cc")
+    if not compiler:
+        REPORT.skip("loads", "no C compiler")
+        return
+    libraries, names = [], []
+    for number, room in enumerate((64, 640, 1600)):
+        names.append(f"part_{number}")
+        libraries.append(os.path.join(folder, f"lib{number}.so"))
+        subprocess.run([compiler, "-O1", "-fPIC", "-shared", f"-DROOM={room}", f"-DNAME={names[-1]}", "-x", "c",
+                        "-", "-o", libraries[-1]], check=True, input=LOADED.encode())
+    path = os.path.join(folder, "heap.stoke")
+    status, _, err = tap.run([tap.STOKE, "heap", "--full", "-o", path, "--", PROGRAM, "loads", *libraries])
+    leaked, allocations = folded(path, "leaked"), folded(path, "allocations")
+    why = "" if status == 7 else f"{status} {err.decode()}"
+    for name in names:
+        got = below(leaked, name), below(allocations, name)
+        why += "" if got == (140, 2020) else f"{name}: {got}, not (140, 2020)\n"
+    why += "".join(f"not from main: {';'.join(s)}\n" for s in leaked if "call_loaded" in s and "main" not in s)
+    REPORT.result("loads: libraries at one address, one after the other", why)
 
 
 def check_sampled(folder):
@@ -187,6 +236,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for case, expected in FULL.items():
             check_full(folder, case, expected)
+        check_prologues(folder)
+        check_loads(folder)
         check_sampled(folder)
         check_killed(folder)
         check_collector_killed(folder)

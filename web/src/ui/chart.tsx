@@ -10,6 +10,7 @@ interface Props {
     flame: boolean;
     map?: boolean;
     zoomInAddress?: boolean;
+    onView?(view: ChartView | null): void;
     follows?: number; /* reloads when it changes */
 }
 
@@ -33,17 +34,19 @@ function Spoken({ app, view, kind }: { app: App; view: ChartView | null; kind: C
     );
 }
 
-export function ChartPane({ app, kind, flame, map = false, zoomInAddress = false, follows = 0 }: Props) {
+export function ChartPane({ app, kind, flame, map = false, zoomInAddress = false, follows = 0, onView }: Props) {
     const host = useRef<HTMLDivElement>(null);
     const [view, setView] = useState<ChartView | null>(null);
     useLayoutEffect(() => {
         const made = new ChartView(app, host.current as HTMLElement, { kind, flame, map, zoomInAddress });
         setView(made);
+        onView?.(made);
         if (map)
             app.steered = made;
         return () => {
             if (app.steered === made)
                 app.steered = null;
+            onView?.(null);
             made.dispose();
         };
     }, [app, kind]);

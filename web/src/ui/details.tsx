@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
-import { baseName, interval, share, shownName, time, weight } from "../format";
-import type { BoxInfo, FunctionInfo } from "../protocol";
+import { ownerFilter } from "../filters";
+import { baseName, count, interval, points, share, shownName, signed, time, weight, weightUnit } from "../format";
+import { type BoxInfo, Chart, type Difference, type FunctionInfo, type TreeRow, Verdict } from "../protocol";
 import { Ends, LabelDot } from "./name";
+import { changeClass, intervalText } from "./rows";
 
 const STACK_SHOWN = 200;
 
@@ -24,6 +27,23 @@ function Numbers({ app, title, self, total, waiting }: { app: App; title: string
                         <th>95%</th><td colSpan={2}>{(low * 100).toFixed(1)} {"\u2013"} {(high * 100).toFixed(1)}%</td>
                     </tr>
                 )}
+            </tbody>
+        </table>
+    );
+}
+
+/* Before, after and the difference; the confidence interval is that of the share. */
+function Compared({ app, title, before, after, change }: { app: App; title: string; before: number; after: number; change: Difference }) {
+    const { unit = "", total = 0, base_total = 0 } = app.shown ?? {};
+    const verdict = change.verdict === Verdict.Few ? "too few samples" : change.verdict === Verdict.Noise ? "within noise" : "";
+    return (
+        <table class="numbers">
+            <caption>{title}</caption>
+            <tbody>
+                <tr><th>Before</th><td>{weight(before, unit)}</td><td>{share(before, base_total) || "0%"}</td></tr>
+                <tr><th>After</th><td>{weight(after, unit)}</td><td>{share(after, total) || "0%"}</td></tr>
+                <tr class={changeClass(change)}><th>Change</th><td>{signed(after - before, unit)}</td><td>{points(change.after - change.before)} points</td></tr>
+                <tr class="faint" title="The 95 % confidence interval of the change of the share"><th>95%</th><td>{verdict}</td><td>{intervalText(change)}</td></tr>
             </tbody>
         </table>
     );
@@ -55,14 +75,75 @@ function locationOf(f: FunctionInfo): string {
     return `${shownName(baseName(f.file))}${f.line ? `:${f.line}` : ""}`;
 }
 
-/* Details of the selected function, and of the clicked box. */
-export function Details({ app }: { app: App }) {
+const ACTS = [["show-from", "Begin here"], ["focus", "Only stacks with it"], ["hide", "Merge"], ["ignore", "Drop"]] as const;
+
+/* Views with the side panel; the functions have their details above the callers. */
+export function sideView(app: App): boolean {
+    return ["left", "time", "tree", "graph", "source", "changes"].includes(app.state.view);
+}
+
+/* Nothing is selected. */
+function Whole({ app }: { app: App }) {
+    const { shown } = app;
+    return (
+        <aside class="details empty" aria-label="Details">
+            <h2>All that is shown</h2>
+            {shown && <p class="faint">{weightUnit(shown.total, shown.unit)}{shown.unit === "samples" ? "" : ` in ${count(shown.samples)} samples`}</p>}
+            <p class="faint">Select a box or a row for its details.</p>
+        </aside>
+    );
+}
+
+const NEAR_MOST = 6; /* callers and callees in the side panel */
+const NEAR_STACKS = 200000; /* larger profiles do not list them: each selection would take long */
+
+interface Near {
+    of: number;
+    callers: TreeRow[];
+    callees: TreeRow[];
+}
+
+/* The heaviest callers and callees of the function. */
+function Neighbours({ app, of }: { app: App; of: FunctionInfo }) {
+    const [near, setNear] = useState<Near | null>(null);
+    useEffect(() => {
+        let stale = false;
+        void app.inTurn(async () => {
+            const lists = [];
+            for (const kind of [Chart.Callers, Chart.Callees]) {
+                const [top] = await app.core.children(kind, 0);
+                lists.push(top && top.function.label === of.label ? await app.core.children(kind, top.node) : []);
+            }
+            const [callers = [], callees = []] = lists;
+            if (!stale)
+                setNear({ of: of.label, callers, callees });
+        }).catch((error: unknown) => app.fail(error));
+        return () => { stale = true; };
+    }, [app.version, of.label]);
+    const list = (title: string, rows: TreeRow[]) => rows.length > 0 && (
+        <div class="near">
+            <h3>{title} <span>{count(rows.length)}</span></h3>
+            {rows.slice(0, NEAR_MOST).map((row) => (
+                <button type="button" key={row.node} onClick={() => void app.choose(row.function.label)}>
+                    <i style={{ width: `${Math.min(100, (row.total / (of.total || 1)) * 100)}%` }} />
+                    <Ends text={row.function.name} /><em>{share(row.total, of.total)}</em>
+                </button>
+            ))}
+        </div>
+    );
+    return near && near.of === of.label ? <>{list("Called by", near.callers)}{list("Calls", near.callees)}</> : null;
+}
+
+/* Details of the selected function, and of the clicked box. With `head`, a line above
+ * its callers. */
+export function Details({ app, head = false }: { app: App; head?: boolean }) {
     const { chosen, selected } = app;
-    if (!chosen || app.state.view === "summary" || app.state.view === "heat")
-        return null;
+    if (!chosen)
+        return head ? null : <Whole app={app} />;
+    const owner = ownerFilter(chosen);
     const box = selected?.function.label === chosen.label ? selected : null;
     return (
-        <aside class="details" aria-label="Details">
+        <aside class={head ? "details head" : "details"} aria-label="Details">
             <div class="who">
                 <h2>{shownName(chosen.name).slice(0, 4000)}</h2>
                 <p class="faint">
@@ -71,14 +152,14 @@ export function Details({ app }: { app: App }) {
                     {chosen.kind === "user" ? "" : `${chosen.module ? " \u00b7 " : ""}${chosen.kind}`}
                 </p>
                 <p class="acts">
-                    <button type="button" onClick={() => void app.filters.add({ verb: "show-from", text: chosen.name, exact: true })}>Begin here</button>
-                    <button type="button" onClick={() => void app.filters.add({ verb: "focus", text: chosen.name, exact: true })}>Only stacks with it</button>
-                    <button type="button" onClick={() => void app.filters.add({ verb: "hide", text: chosen.name, exact: true })}>Merge</button>
-                    <button type="button" onClick={() => void app.filters.add({ verb: "ignore", text: chosen.name, exact: true })}>Drop</button>
+                    {owner && <button type="button" onClick={() => void app.filters.add(owner)}>Only this {chosen.kind}</button>}
+                    {!owner && ACTS.map(([verb, title]) => (
+                        <button type="button" key={verb} onClick={() => void app.filters.add({ verb, text: chosen.name, exact: true })}>{title}</button>
+                    ))}
                     {app.state.view !== "sandwich" && <button type="button" onClick={() => app.setView("sandwich")}>Callers and callees</button>}
                 </p>
             </div>
-            {box && box.off !== undefined && (
+            {!head && box && box.off !== undefined && (
                 <table class="numbers">
                     <caption>This box</caption>
                     <tbody>
@@ -88,9 +169,13 @@ export function Details({ app }: { app: App }) {
                     </tbody>
                 </table>
             )}
-            {box?.total !== undefined && <Numbers app={app} title="This box" self={box.self ?? 0} total={box.total} waiting={box.waiting} />}
-            <Numbers app={app} title="The whole function" self={chosen.self} total={chosen.total} />
-            {box && <Stack app={app} box={box} />}
+            {!head && box?.change && <Compared app={app} title="This box" before={box.base_total ?? 0} after={box.total ?? 0} change={box.change} />}
+            {chosen.self_change && <Compared app={app} title="The function: self" before={chosen.base_self ?? 0} after={chosen.self} change={chosen.self_change} />}
+            {chosen.change && <Compared app={app} title="The function: total" before={chosen.base_total ?? 0} after={chosen.total} change={chosen.change} />}
+            {!head && box?.total !== undefined && !chosen.change && <Numbers app={app} title="This box" self={box.self ?? 0} total={box.total} waiting={box.waiting} />}
+            {!chosen.change && <Numbers app={app} title="The whole function" self={chosen.self} total={chosen.total} />}
+            {!head && box && <Stack app={app} box={box} />}
+            {!head && !app.comparedWith && (app.profile?.stacks ?? 0) < NEAR_STACKS && <Neighbours app={app} of={chosen} />}
             <button type="button" class="icon" aria-label="Close" onClick={() => void app.select(0, null)}>{"\u2715"}</button>
         </aside>
     );

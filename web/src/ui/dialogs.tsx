@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { type Command, COMMANDS } from "../commands";
+import { ownerFilter } from "../filters";
 import { spanText } from "../axis";
 import { baseName, shownName, threadName, time, weight } from "../format";
 import type { SummaryInfo } from "../protocol";
@@ -300,12 +301,15 @@ function ContextMenu({ app }: { app: App }) {
     const f = menu.function;
     const act = (run: () => void) => () => { app.menu = null; app.changed(); run(); };
     const filter = (verb: string) => act(() => void app.filters.add({ verb, text: f.name, exact: true }));
+    const owner = ownerFilter(f);
     const items: [string, () => void][] = [
         ["Copy name", act(() => void app.copy(f.name, "the name"))],
-        ["Begin stacks here", filter("show-from")],
-        ["Only stacks with it", filter("focus")],
-        ["Merge into callers", filter("hide")],
-        ["Drop stacks with it", filter("ignore")],
+        ...(owner ? [[`Only this ${f.kind}`, act(() => void app.filters.add(owner))] as [string, () => void]] : [
+            ["Begin stacks here", filter("show-from")],
+            ["Only stacks with it", filter("focus")],
+            ["Merge into callers", filter("hide")],
+            ["Drop stacks with it", filter("ignore")],
+        ] as [string, () => void][]),
         ...(f.module ? [["Collapse its module to one frame",
             act(() => void app.filters.add({ verb: "collapse-module", text: baseName(f.module), exact: true }))] as [string, () => void]] : []),
         ...(f.file ? [["Open source", act(() => app.openSource(f.file))] as [string, () => void]] : []),
@@ -363,7 +367,7 @@ export function FilterBar({ app }: { app: App }) {
                     <button type="button" aria-label={`Remove ${shownName(filterText(filter, time)).slice(0, 120)}`} onClick={() => void app.filters.remove(i)}>{"\u2715"}</button>
                 </span>
             ))}
-            <button type="button" class="quiet" title="Add a filter (i)" onClick={() => app.openDialog("filter")}>+ Filter</button>
+            <button type="button" class="quiet" title="Add a filter (I)" onClick={() => app.openDialog("filter")}>+ Filter</button>
             <button type="button" class="quiet" title="Choose threads (t)" onClick={() => app.openDialog("threads")}>Threads</button>
             {(app.filters.canUndo || app.filters.canRedo) && (
                 <>

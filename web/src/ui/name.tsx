@@ -3,10 +3,11 @@
  * fits. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../app";
+import { ownerColor } from "../boxes";
 import { colorTable, css, ink, type Packed } from "../colors";
 import { shownName } from "../format";
 import { Measure } from "../measure";
-import { type FunctionInfo, CUT, OFF, Tone, UNKNOWN } from "../protocol";
+import { type FunctionInfo, CUT, OFF, Owner, Tone, UNKNOWN } from "../protocol";
 
 const NAME_MOST = 4000; /* characters */
 
@@ -15,19 +16,16 @@ export function colorOf(app: App, f: FunctionInfo): Packed {
     const colors = ink(app.appearance.dark);
     const { color } = app.state;
     const table = colorTable(color, app.appearance.palette, app.appearance.dark);
-    const marks = app.marks(f.label);
+    const marks = app.marks(f.label), kind = app.kind(f.label);
+    if (kind === Owner.Process || kind === Owner.Thread)
+        return ownerColor(app, kind, app.tone(f.label));
     if (marks & OFF)
         return colors.off;
     if (f.kind === "idle")
         return colors.idle;
     if (color === Tone.Self)
         return table[f.total > 0 ? Math.min(255, Math.floor((f.self / f.total) * 255)) : 0] as number;
-    if (color === Tone.Change && f.base_total !== undefined && app.shown) {
-        const before = f.base_total * (app.shown.base_total > 0 ? app.shown.total / app.shown.base_total : 0);
-        const most = Math.max(f.total, before);
-        return table[Math.round(128 + (most > 0 ? (f.total - before) / most : 0) * 127)] as number;
-    }
-    if (marks & (UNKNOWN | CUT))
+    if (marks & (UNKNOWN | CUT) && color !== Tone.Change)
         return colors.unknown;
     return table[app.tone(f.label)] as number;
 }
@@ -35,11 +33,11 @@ export function colorOf(app: App, f: FunctionInfo): Packed {
 /* If only the label is known. */
 export function LabelDot({ app, label }: { app: App; label: number }) {
     const { color } = app.state;
-    if (color === Tone.Self || color === Tone.Change)
+    if (color === Tone.Self)
         return null;
-    const marks = app.marks(label);
+    const marks = app.marks(label), kind = app.kind(label);
     const colors = ink(app.appearance.dark);
-    const fill = marks & OFF ? colors.off : marks & (UNKNOWN | CUT) ? colors.unknown
+    const fill = kind === Owner.Process || kind === Owner.Thread ? ownerColor(app, kind, app.tone(label)) : marks & OFF ? colors.off : marks & (UNKNOWN | CUT) && color !== Tone.Change ? colors.unknown
         : (colorTable(color, app.appearance.palette, app.appearance.dark)[app.tone(label)] as number);
     return <i class="dot" style={{ background: css(fill) }} />;
 }

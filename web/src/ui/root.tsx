@@ -3,42 +3,50 @@ import type { App } from "../app";
 import { chooseFile } from "../commands";
 import { count, share, shownName, time, weightUnit } from "../format";
 import { Chart, type Warning } from "../protocol";
-import { VIEWS } from "../state";
+import { INVERTS, severalProcesses, viewsOf } from "../state";
 import { ChartPane } from "./chart";
-import { Details } from "./details";
+import { DropZones } from "./drop";
+import { Details, sideView } from "./details";
 import { FormatChoice } from "./formats";
 import { Dialogs } from "./dialogs";
+import { Changes } from "./changes";
 import { CallGraph } from "./graph";
 import { HeatMap } from "./heat";
 import { Sandwich } from "./sandwich";
 import { Source } from "./source";
+import { Splitter } from "./splitter";
 import { Summary } from "./summary";
 import { Bar, Tools } from "./toolbar";
 import { TrackPane } from "./tracks";
 import { TreeTable } from "./tree";
+import { Marks, Waits } from "./waits";
 import { Welcome } from "./welcome";
 
 function Content({ app }: { app: App }) {
-    const { view, flame } = app.state;
+    const { view, flame, up } = app.state;
     switch (view) {
         case "time":
             return <ChartPane key="time" app={app} kind={Chart.Time} flame={false} map zoomInAddress />;
         case "left":
-            return <ChartPane key="left" app={app} kind={Chart.Down} flame={flame} map zoomInAddress />;
+            return <ChartPane key={`left ${up}`} app={app} kind={up ? Chart.Up : Chart.Down} flame={flame} map zoomInAddress />;
         case "sandwich":
             return <Sandwich app={app} />;
-        case "down":
-            return <TreeTable key="down" app={app} kind={Chart.Down} />;
-        case "up":
-            return <TreeTable key="up" app={app} kind={Chart.Up} />;
+        case "tree":
+            return <TreeTable key={`tree ${up}`} app={app} kind={up ? Chart.Up : Chart.Down} />;
         case "graph":
             return <CallGraph app={app} />;
         case "source":
             return <Source app={app} />;
+        case "waits":
+            return <Waits app={app} />;
+        case "marks":
+            return <Marks app={app} />;
         case "heat":
             return <HeatMap app={app} />;
         case "summary":
             return <Summary app={app} />;
+        case "changes":
+            return <Changes app={app} />;
     }
 }
 
@@ -110,11 +118,6 @@ function Status({ app }: { app: App }) {
             <Part app={app} />
             <span class="grow" />
             <Cautions app={app} />
-            {app.comparedWith && (
-                <button type="button" class="quiet" onClick={() => void app.endComparison()}>
-                    compared with {app.comparedWith} {"\u2715"}
-                </button>
-            )}
         </div>
     );
 }
@@ -122,23 +125,41 @@ function Status({ app }: { app: App }) {
 function Tabs({ app }: { app: App }) {
     return (
         <nav class="tabs" role="tablist" aria-label="Views" onKeyDown={(event) => {
+            const views = viewsOf(app.comparedWith !== "");
             const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-            const at = VIEWS.findIndex(([view]) => view === app.state.view);
-            const next = VIEWS[(at + (step ?? 0) + VIEWS.length) % VIEWS.length];
+            const at = views.findIndex(([view]) => view === app.state.view);
+            const next = views[(at + (step ?? 0) + views.length) % views.length];
             if (!step || !next)
                 return;
             event.preventDefault();
             event.stopPropagation();
             app.setView(next[0]);
-            (event.currentTarget.children[VIEWS.indexOf(next)] as HTMLElement).focus();
+            (event.currentTarget.children[views.indexOf(next)] as HTMLElement).focus();
         }}>
-            {VIEWS.map(([view, title], i) => (
-                <button key={view} type="button" role="tab" aria-selected={app.state.view === view} tabIndex={app.state.view === view ? 0 : -1} title={`${title} (${i + 1})`}
+            {viewsOf(app.comparedWith !== "").map(([view, title], i) => (
+                <button key={view} type="button" role="tab" aria-selected={app.state.view === view} tabIndex={app.state.view === view ? 0 : -1} title={i < 10 ? `${title} (${(i + 1) % 10})` : title}
                     onClick={() => app.setView(view)}>
-                    {title}
+                    {title}{view === "marks" && app.tracks.info?.marks.length ? <small>{count(app.tracks.info.marks.length)}</small> : null}
                 </button>
             ))}
         </nav>
+    );
+}
+
+function Switch({ title, about, on, set }: { title: string; about: string; on: boolean; set(on: boolean): void }) {
+    return <button type="button" role="switch" class="switch" aria-checked={on} title={about} onClick={() => set(!on)}>{title}<i /></button>;
+}
+
+/* Settings of the view. */
+function ViewTools({ app }: { app: App }) {
+    const { view, up, processes } = app.state;
+    return (
+        <div class="view-tools">
+            {["left", "tree", "sandwich"].includes(view) && severalProcesses(app) && (
+                <Switch title="Processes" about="Begin with processes and threads (P)" on={processes} set={(on) => void app.setProcesses(on)} />
+            )}
+            {INVERTS.includes(view) && <Switch title="Inverted" about="Begin with the leaves, callers below them (v)" on={up} set={(on) => app.setInverted(on)} />}
+        </div>
     );
 }
 
@@ -213,11 +234,17 @@ export function Root({ app, version }: { app: App; version: string }) {
                     <Bar app={app} />
                     <Fault app={app} />
                     <TrackPane app={app} />
-                    <Tabs app={app} />
-                    <main>
-                        <Content app={app} />
-                    </main>
-                    <Details app={app} />
+                    <Splitter app={app} />
+                    <div class="tab-bar">
+                        <Tabs app={app} />
+                        <ViewTools app={app} />
+                    </div>
+                    <div class={`panel ${sideView(app) && app.appearance.side ? "sided" : ""}`}>
+                        <main>
+                            <Content app={app} />
+                        </main>
+                        {sideView(app) && app.appearance.side && <Details app={app} />}
+                    </div>
                     <Status app={app} />
                 </>
             ) : (
@@ -226,6 +253,7 @@ export function Root({ app, version }: { app: App; version: string }) {
                     <Welcome app={app} version={version} />
                 </>
             )}
+            <DropZones app={app} />
             <Loading app={app} />
             <Dialogs app={app} />
             {app.notice && <div class="notice" role="status">{app.notice}</div>}

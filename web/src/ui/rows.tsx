@@ -2,7 +2,8 @@
 /* Tables of any length: only the visible rows are in the document. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { interval, share, weight } from "../format";
+import { interval, points, share, weight } from "../format";
+import { type Difference, Verdict } from "../protocol";
 
 export const ROW_HEIGHT = 20;
 
@@ -55,27 +56,37 @@ export function Rows({ count, row, onRange, label, role, onKeyDown, showing, wid
 
 const FEW = 10; /* samples: a share of fewer is not significant */
 
-/* A number with its share as a bar; of few samples, with the confidence interval of
- * the share. `samples` are those of the total. */
+/* A number with its share as a bar; of few samples it is faint, and the confidence
+ * interval of the share is its title. `samples` are those of the total. */
 export function Figure({ value, total, unit, samples = 0 }: { value: number; total: number; unit: string; samples?: number }) {
     const part = total > 0 ? Math.max(0, Math.min(1, value / total)) : 0;
     const own = part * samples;
     const few = own > 0 && own < FEW - 1e-6;
     const [low, high] = few ? interval(value, total, samples) : [0, 0];
-    const digits = high < 0.1 ? 1 : 0; /* the interval is wide and needs no more digits */
     return (
         <span class={`figure ${few ? "few" : ""} ${value === 0 ? "none" : ""}`} role="cell"
-            title={few ? `about ${own.toFixed(0)} samples: the 95 % confidence interval of the share is ${(low * 100).toFixed(1)} to ${(high * 100).toFixed(1)}%` : ""}>
+            title={few ? `about ${own.toFixed(0)} ${own.toFixed(0) === "1" ? "sample" : "samples"}, too few: the 95 % confidence interval of the share is ${(low * 100).toFixed(1)} to ${(high * 100).toFixed(1)}%` : ""}>
             <i style={{ width: `${part * 100}%` }} />
             <b>{weight(value, unit)}</b>
-            <em>{few ? `${(low * 100).toFixed(digits)}\u2013${(high * 100).toFixed(digits)}%` : share(value, total)}</em>
+            <em>{share(value, total)}</em>
         </span>
     );
 }
 
-/* The change of a share. */
-export function Change({ before, after, totals }: { before: number; after: number; totals: [number, number] }) {
-    const change = (after / (totals[1] || 1) - before / (totals[0] || 1)) * 100;
-    const text = Math.abs(change) < 0.005 ? "\u2013" : `${change > 0 ? "+" : "\u2212"}${Math.abs(change).toFixed(2)}`;
-    return <span class={`change ${change > 0 ? "more" : "less"}`} role="cell">{text}</span>;
+/* The class of a change: its colour. */
+export function changeClass(change: Difference): string {
+    return change.verdict === Verdict.More ? "rise" : change.verdict === Verdict.Less ? "fall" : "noise";
+}
+
+/* The change of a share, in points; grey within noise. */
+export function Change({ change }: { change: Difference | undefined }) {
+    if (!change)
+        return <span class="change" role="cell" />;
+    const title = `before ${share(change.before, 1) || "0%"}, after ${share(change.after, 1) || "0%"}; 95% interval of the change ${intervalText(change)} points` +
+        (change.verdict === Verdict.Few ? "; too few samples" : change.verdict === Verdict.Noise ? "; within noise" : "");
+    return <span class={`change ${changeClass(change)}`} role="cell" title={title}>{points(change.after - change.before)}</span>;
+}
+
+export function intervalText({ low, high }: Difference): string {
+    return `${points(low)}\u2026${points(high)}`;
 }

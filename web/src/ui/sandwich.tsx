@@ -4,6 +4,7 @@ import type { App } from "../app";
 import { baseName, shownName } from "../format";
 import { Chart, type FunctionInfo, Sort } from "../protocol";
 import { ChartPane } from "./chart";
+import { Details } from "./details";
 import { Dot, Ends } from "./name";
 import { Change, Figure, Rows } from "./rows";
 
@@ -35,6 +36,8 @@ function Functions({ app }: { app: App }) {
             const first = await app.core.functionRows(0, PIECE);
             if (stale)
                 return;
+            if (!app.chosen && first[0]) /* the hottest function */
+                void app.choose(first[0].label);
             setRows(new Map(first.map((row, i) => [i, row])));
             setLength(n);
         });
@@ -50,7 +53,7 @@ function Functions({ app }: { app: App }) {
                     setRows(next);
                 });
     };
-    const { total, base_total, unit, samples } = app.shown ?? { total: 0, base_total: 0, unit: "", samples: 0 };
+    const { total, unit, samples } = app.shown ?? { total: 0, unit: "", samples: 0 };
     const now = [...rows].find(([, row]) => row.label === app.chosen?.label)?.[0] ?? -1;
     const move = (event: KeyboardEvent): void => {
         const to = event.key === "ArrowDown" ? now + 1 : event.key === "ArrowUp" ? now - 1 : -1;
@@ -84,7 +87,7 @@ function Functions({ app }: { app: App }) {
                         }}>
                         <Figure value={f.self} total={total} unit={unit} samples={samples} />
                         <Figure value={f.total} total={total} unit={unit} samples={samples} />
-                        {compared && <Change before={f.base_total ?? 0} after={f.total} totals={[base_total, total]} />}
+                        {compared && <Change change={f.change} />}
                         <span class="name" role="cell"><Dot app={app} of={f} /><Ends text={f.name} /></span>
                         <span class="module" role="cell" title={f.module}>{shownName(baseName(f.module))}</span>
                     </div>
@@ -104,6 +107,7 @@ export function Sandwich({ app }: { app: App }) {
                 <p class="nothing">Nothing of {app.shown?.event_name} is in this function.</p>
             ) : label ? (
                 <div class="slices">
+                    <Details app={app} head />
                     <h2>Callers</h2>
                     <ChartPane key="callers" app={app} kind={Chart.Callers} flame follows={label} />
                     <h2>Callees</h2>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import type { App } from "../app";
+import { chooseFile } from "../commands";
 import { colorTable, css, ink, KINDS } from "../colors";
 import { shownName } from "../format";
 import { Tone } from "../protocol";
@@ -8,7 +9,7 @@ import { FilterBar } from "./dialogs";
 function EventChoice({ app }: { app: App }) {
     const events = app.profile?.events ?? [];
     const { shown, state } = app;
-    if (!shown || (events.length < 2 && shown.unit === "samples" && !state.count) || app.comparedWith)
+    if (!shown || (events.length < 2 && shown.unit === "samples" && !state.count))
         return null;
     const now = state.wall ? "wall" : state.count ? "count" : String(shown.event);
     return (
@@ -43,7 +44,7 @@ function Legend({ app }: { app: App }) {
         case Tone.Self:
             return <span class="legend">{scale(0, 255, "calls others", "works itself")}</span>;
         case Tone.Change:
-            return <span class="legend">{scale(0, 255, "less", "more")}</span>;
+            return <span class="legend"><span class="wide">{swatch(128)}within noise</span><span class="wide">less,</span>{scale(1, 255, "\u221210%", "+10%")}<span class="wide">more</span></span>;
         default:
             return null;
     }
@@ -75,10 +76,22 @@ function Search({ app }: { app: App }) {
     );
 }
 
+/* Tools of a comparison. */
+export function CompareTools({ app }: { app: App }) {
+    return (
+        <>
+            <button type="button" title="Before becomes after" onClick={() => void app.opening.swap()}>Swap</button>
+            <button type="button" onClick={() => void app.endComparison()}>End comparison</button>
+        </>
+    );
+}
+
 /* Tools of the page. */
 export function Tools({ app }: { app: App }) {
     return (
         <div class="tools">
+            {app.comparedWith ? <span class="wide"><CompareTools app={app} /></span>
+                : <button type="button" title="With an earlier profile (Ctrl+Shift+O)" aria-label={"Compare with\u2026"} onClick={() => chooseFile(app, true)}><span class="wide">Compare with{"\u2026"}</span><span class="narrow">{"\u21c4"}</span></button>}
             <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark")}>{app.appearance.dark ? "\u263c" : "\u263e"}</button>
             <button type="button" title="Save or export (Ctrl+S)" onClick={() => app.openDialog("export")}>Save</button>
             <button type="button" title="Keys (?)" aria-label="Keys" onClick={() => app.openDialog("help")}>?</button>

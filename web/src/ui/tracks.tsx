@@ -8,6 +8,8 @@ import { tokens } from "../tokens";
 import type { Track } from "../tracks";
 import { TracksView } from "../tracks_view";
 import { DRAG_LEAST } from "../viewport";
+import { TrackMenu, type TrackMenuAt } from "./track_menu";
+import { TrackTip } from "./track_tip";
 
 const EDGE = 5; /* pixels at the ends of the span that resize it */
 
@@ -65,7 +67,27 @@ function spokenOf(app: App, view: TracksView, row: Track): string {
     return `${name}, running ${share(strip.running, span)}${waits}`;
 }
 
-function Label({ app, view, row, at, active, onActive }: { app: App; view: TracksView; row: Track; at: number; active: boolean; onActive: (at: number) => void }) {
+interface LabelProps {
+    app: App;
+    view: TracksView;
+    row: Track;
+    at: number;
+    active: boolean;
+    onActive(at: number): void;
+    onMenu(menu: TrackMenuAt): void;
+}
+
+/* A dragged process moves to the row below the pointer. */
+function onDrag(app: App, row: Track, event: PointerEvent): void {
+    const host = (event.currentTarget as HTMLElement).parentElement as HTMLElement;
+    const y = event.clientY - host.getBoundingClientRect().top;
+    const over = app.tracks.rows.find((one) => y >= one.top && y < one.top + one.height);
+    if (over?.kind === "process")
+        app.tracks.moveTo(row.index, over.index);
+}
+
+function Label({ app, view, row, at, active, onActive, onMenu }: LabelProps) {
+    const grip = useRef<{ y: number; moved: boolean } | null>(null);
     const { tracks } = app;
     const process = row.kind === "process" ? row.index : -1;
     const category = process < 0 ? -1 : tracks.category(process);
@@ -75,12 +97,30 @@ function Label({ app, view, row, at, active, onActive }: { app: App; view: Track
         <div id={`track-${at}`} role="option" aria-selected={tracks.isSelected(row)} aria-label={spokenOf(app, view, row)}
             class={`label ${row.kind} ${tracks.isSelected(row) ? "chosen" : ""} ${active ? "at" : ""}`}
             style={{ top: `${row.top}px`, height: `${row.height}px` }}
-            onClick={() => { onActive(at); tracks.selectTrack(row); }}>
+            onPointerDown={(event) => { grip.current = event.button === 0 && process >= 0 && event.pointerType !== "touch" ? { y: event.clientY, moved: false } : null; }}
+            onPointerMove={(event) => {
+                if (!grip.current || !event.buttons || (!grip.current.moved && Math.abs(event.clientY - grip.current.y) < DRAG_LEAST))
+                    return;
+                if (!grip.current.moved)
+                    event.currentTarget.setPointerCapture(event.pointerId);
+                grip.current.moved = true;
+                onDrag(app, row, event);
+            }}
+            onContextMenu={(event) => { event.preventDefault(); onActive(at); onMenu({ x: event.clientX, y: event.clientY, row }); }}
+            onClick={() => {
+                const dragged = grip.current?.moved;
+                grip.current = null;
+                if (dragged)
+                    return;
+                onActive(at);
+                tracks.selectTrack(row);
+            }}>
             {tracks.folds(row)
                 ? <span class="twisty" aria-hidden="true" onClick={(event) => { event.stopPropagation(); onActive(at); tracks.fold(row); }}>{tracks.isOpen(row) ? "\u25be" : "\u25b8"}</span>
                 : <span class="twisty" />}
             {category >= 0 && <i class="square" style={{ background: tokens().strips[category] as string }} />}
             <b title={nameOf(app, row)}>{nameOf(app, row)}</b>
+            {tracks.isPinned(row) && <span class="pin" title="Pinned">{"\u25b4"}</span>}
             <em>{idOf(app, row)}</em>
             <span class="value">{figureOf(app, view, row)}</span>
             {machine && cpus > 1 && <small>{share(machine.running, (view.to - view.from) * cpus)} of {cpus} CPUs</small>}
@@ -209,9 +249,16 @@ function Foot({ app }: { app: App }) {
     );
 }
 
-function onKey(app: App, view: TracksView, at: number, setAt: (at: number) => void, event: KeyboardEvent): void {
+function onKey(app: App, view: TracksView, at: number, setAt: (at: number) => void, openMenu: (row: Track) => void, event: KeyboardEvent): void {
     const { tracks } = app;
     const row = tracks.rows[at];
+    if (row?.kind === "process" && event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+        tracks.move(row, event.key === "ArrowUp" ? -1 : 1);
+        setAt(tracks.rows.findIndex((one) => one.kind === "process" && one.index === row.index));
+        event.preventDefault();
+        event.stopPropagation();
+        return;
+    }
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8, Home: -tracks.rows.length, End: tracks.rows.length }[event.key];
     const open = event.key === "ArrowRight";
     const zoom = { "+": 0.7, "=": 0.7, "-": 1 / 0.7 }[event.key];
@@ -226,6 +273,10 @@ function onKey(app: App, view: TracksView, at: number, setAt: (at: number) => vo
         tracks.commit();
     else if ((event.key === "Enter" || event.key === " ") && row)
         tracks.selectTrack(row);
+    else if ((event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) && row)
+        openMenu(row);
+    else if (event.key === "Delete" && row)
+        tracks.hide(row);
     else if (event.key === "Escape" && tracks.span)
         tracks.select(null);
     else if (zoom !== undefined || pan !== undefined) {
@@ -244,6 +295,7 @@ export function TrackPane({ app }: { app: App }) {
     const strips = useRef<HTMLDivElement>(null), axis = useRef<HTMLDivElement>(null), scroller = useRef<HTMLDivElement>(null), over = useRef<HTMLDivElement>(null);
     const [view, setView] = useState<TracksView | null>(null);
     const [at, setAt] = useState(0);
+    const [menu, setMenu] = useState<TrackMenuAt | null>(null);
     const [scroll, setScroll] = useState(0);
     const [, setDrawn] = useState(0);
     const present = tracks.info !== null;
@@ -271,6 +323,10 @@ export function TrackPane({ app }: { app: App }) {
         if (row && host)
             host.scrollTop = Math.min(row.top, Math.max(host.scrollTop, row.top + row.height - host.clientHeight));
     };
+    const openMenu = (row: Track): void => {
+        const box = document.getElementById(`track-${tracks.rows.indexOf(row)}`)?.getBoundingClientRect();
+        setMenu({ x: (box?.left ?? 0) + 40, y: box?.bottom ?? 100, row });
+    };
     if (!present)
         return null;
     const seen = tracks.rows.map((row, i) => ({ row, i })).filter(({ row }) => row.top + row.height > scroll - 200 && row.top < scroll + innerHeight);
@@ -281,19 +337,21 @@ export function TrackPane({ app }: { app: App }) {
                 <span class="head">Time <span class="value">{spanText(0, view ? view.to - view.from : 1).replace(/^[^\u2013]*\u2013/, "")}</span></span>
                 <div class="strips" ref={axis} />
             </div>
-            <div class="scroller" ref={scroller} style={{ "--rows": `${tracks.height}px` }} onScroll={(event) => { setScroll(event.currentTarget.scrollTop); view?.setScroll(event.currentTarget.scrollTop); }}>
+            <div class="scroller" ref={scroller} style={{ "--rows": `${tracks.height}px`, ...(app.appearance.tracks ? { "--most": `${app.appearance.tracks}px` } : {}) }} onScroll={(event) => { setScroll(event.currentTarget.scrollTop); view?.setScroll(event.currentTarget.scrollTop); }}>
                 <div class="room" style={{ height: `${tracks.height}px` }}>
                     <div class="labels" role="listbox" tabIndex={0} aria-label="Tracks" aria-activedescendant={tracks.rows.length ? `track-${Math.min(at, tracks.rows.length - 1)}` : undefined}
-                        onKeyDown={(event) => { if (view) onKey(app, view, at, move, event); }}>
-                        {view && seen.map(({ row, i }) => <Label key={`${row.kind} ${row.index}`} app={app} view={view} row={row} at={i} active={i === at} onActive={setAt} />)}
+                        onKeyDown={(event) => { if (view) onKey(app, view, at, move, openMenu, event); }}>
+                        {view && seen.map(({ row, i }) => <Label key={`${row.kind} ${row.index}`} app={app} view={view} row={row} at={i} active={i === at} onActive={setAt} onMenu={setMenu} />)}
                     </div>
                     <div class="strips lower" ref={over}>
                         <div class="surface" ref={strips} />
                         {view && <Preview app={app} view={view} />}
+                        {view && over.current && <TrackTip app={app} view={view} host={over.current} nameOf={(row) => [nameOf(app, row), idOf(app, row)].filter(Boolean).join(" ")} />}
                     </div>
                 </div>
             </div>
             <Foot app={app} />
+            {menu && <TrackMenu app={app} at={menu} close={() => setMenu(null)} />}
         </section>
     );
 }

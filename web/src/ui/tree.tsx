@@ -59,7 +59,7 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
         }, (error: unknown) => app.fail(error));
         return () => { stale = true; };
     }, [key]);
-    const { total, base_total, unit, samples } = app.shown ?? { total: 0, base_total: 0, unit: "", samples: 0 };
+    const { total, unit, samples } = app.shown ?? { total: 0, unit: "", samples: 0 };
     const compared = app.comparedWith !== "";
     const up = kind === Chart.Up; /* there a node's weight is the first function's self weight */
     const toggle = (i: number): void => {
@@ -118,7 +118,7 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
                         }}>
                         <Figure value={row.total} total={total} unit={unit} samples={samples} />
                         {!up && <Figure value={row.self} total={total} unit={unit} samples={samples} />}
-                        {compared && <Change before={row.base_total ?? 0} after={row.total} totals={[base_total, total]} />}
+                        {compared && <Change change={row.change} />}
                         <span class="name" style={{ paddingLeft: `${Math.min(depth, DEEPEST_SHOWN) * 14}px` }}>
                             <button type="button" class="twist" tabIndex={-1} aria-label={open ? "Close" : "Open"} disabled={row.children === 0}
                                 onClick={(event) => { event.stopPropagation(); toggle(i); }}>

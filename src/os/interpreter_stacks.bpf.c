@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+ *
+ * What runs in the kernel at each sample of a program that an interpreter runs: reads the
+ * stack of the interpreter. The thread that is sampled is on this CPU and stopped, so its stack
+ * does not change. The sample is written after that, as without this program.
+ *
+ * Every pointer comes from the process: all reads may fail, all loops are bounded. */
+#include "os/interpreter_stacks_format.h"
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_helpers.h> /* needs the types of those above */
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#define KNOWN __attribute__((preserve_access_index))
+
+/* The fields of the kernel's structures that are used; libbpf finds their offsets. */
+#if defined(__TARGET_ARCH_arm64)
+struct thread_pointers {
+    unsigned long tp_value;
+} KNOWN;
+
+struct thread_struct {
+    struct thread_pointers uw;
+} KNOWN;
+#define THREAD_POINTER thread.uw.tp_value
+#else
+struct thread_struct {
+    unsigned long fsbase;
+} KNOWN;
+#define THREAD_POINTER thread.fsbase
+#endif
+
+struct mm_struct;
+
+struct task_struct {
+    struct mm_struct *mm;
+    struct thread_struct thread;
+} KNOWN;
+
+#define PROCESSES_MAX 16384
+#define THREADS_MAX 16384
+#define FILTER_SIZE 4096                 /* 2 to the power of 12 */
+#define STEPS_MAX 8192                   /* threads of a process that are searched */
+#define RETRY_FIRST ((uint64_t)10000000) /* ns */
+
+#define WAKE_BYTES ((uint64_t)512 << 10) /* that the process reads at the latest */
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __type(key, uint32_t);
+    __type(value, struct interpreter_stacks_process);
+    __uint(max_entries, PROCESSES_MAX);
+} processes SEC(".maps");
+
+/* The structure of a thread in its runtime, by thread id. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __type(key, uint32_t);
+    __type(value, uint64_t);
+    __uint(max_entries, THREADS_MAX);
+} threads SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 1 << 22);
+} records SEC(".maps");
+
+/* The record that is made on a CPU. */
+struct room {
+    struct interpreter_stacks_record head;
+    struct interpreter_walk_frame frames[INTERPRETER_STACKS_FRAMES];
+    unsigned char bytes[2 * INTERPRETER_WALK_FRAME_BYTES]; /* of the frame being read */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __type(key, uint32_t);
+    __type(value, struct room);
+    __uint(max_entries, 1);
+} rooms SEC(".maps");
+
+/* Code objects that were seen: the process reads the name of a new one at once. */
+struct filter {
+    uint64_t codes[FILTER_SIZE];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __type(key, uint32_t);
+    __type(value, struct filter);
+    __uint(max_entries, 1);
+} filters SEC(".maps");
+
+/* Memory shared with the process that loads the program. */
+struct interpreter_stacks_cpu cpus[INTERPRETER_STACKS_CPUS];
+
+/* The state of a search or walk. */
+struct walk {
+    struct interpreter_walk p;
+    struct room *room;
+    struct filter *filter;
+    uint64_t interpreter, state, pointer, frame;
+    uint32_t pid, count;
+    bool failed, found, fresh;
+};
+
+static __always_inline uint64_t read_u64(struct walk *w, uint64_t address)
+{
+    uint64_t value = 0;
+    if (bpf_probe_read_user(&value, sizeof value, (const void *)address) != 0)
+        w->failed = true;
+    return value;
+}
+
+/* --- The thread --------------------------------------------------------------------- */
+
+static __always_inline uint64_t innermost_frame(struct walk *w)
+{
+    uint64_t frame = read_u64(w, w->state + w->p.thread_frame);
+    if (w->p.cframe_frame == INTERPRETER_WALK_ABSENT || frame == 0)
+        return frame;
+    return read_u64(w, frame + w->p.cframe_frame);
+}
+
+/* One step of the search: a thread, or the next interpreter. */
+static long search(uint32_t step, struct walk *w)
+{
+    (void)step;
+    if (w->failed)
+        return 1;
+    if (w->state == 0) {
+        w->interpreter = read_u64(w, w->interpreter + w->p.interpreter_next);
+        if (w->failed || w->interpreter == 0)
+            return 1;
+        w->state = read_u64(w, w->interpreter + w->p.interpreter_threads);
+        return 0;
+    }
+    if (read_u64(w, w->state + w->p.thread_pointer) == w->pointer) {
+        w->frame = innermost_frame(w);
+        if (w->frame && !w->failed) {
+            w->found = true;
+            return 1;
+        }
+    }
+    w->state = read_u64(w, w->state + w->p.thread_next);
+    return 0;
+}
+
+/* Finds the innermost frame of the current thread. */
+static __always_inline bool find_thread(struct walk *w, uint32_t tid)
+{
+    uint64_t *cached = bpf_map_lookup_elem(&threads, &tid);
+    if (cached) {
+        w->state = *cached;
+        if (read_u64(w, w->state + w->p.thread_pointer) == w->pointer && !w->failed)
+            w->frame = innermost_frame(w);
+        if (w->frame && !w->failed)
+            return true;
+    }
+    w->failed = false;
+    w->frame = 0;
+    w->interpreter = read_u64(w, w->p.runtime + w->p.runtime_interpreters);
+    w->state = 0;
+    if (w->interpreter && !w->failed)
+        w->state = read_u64(w, w->interpreter + w->p.interpreter_threads);
+    if (w->interpreter && !w->failed)
+        bpf_loop(STEPS_MAX, search, w, 0);
+    if (w->found) {
+        uint64_t state = w->state;
+        bpf_map_update_elem(&threads, &tid, &state, BPF_ANY);
+    }
+    return w->found;
+}
+
+/* --- Frames ------------------------------------------------------------------------- */
+
+/* A field of the frame that was read. */
+static __always_inline uint64_t field_u64(const struct room *room, uint32_t offset)
+{
+    uint64_t value;
+    __builtin_memcpy(&value, room->bytes + (offset & (INTERPRETER_WALK_FRAME_BYTES - 1)),
+                     sizeof value);
+    return value;
+}
+
+static __always_inline uint8_t field_u8(const struct room *room, uint32_t offset)
+{
+    return room->bytes[offset & (INTERPRETER_WALK_FRAME_BYTES - 1)];
+}
+
+/* Whether a code object is new to this CPU. */
+static __always_inline void look_up_code(struct walk *w, uint64_t code, uint32_t check)
+{
+    uint64_t key = code ^ (uint64_t)w->pid << 48 ^ (uint64_t)check << 16;
+    uint64_t slot = (key * 0x9e3779b97f4a7c15ull) >> 52;
+    uint64_t *seen = &w->filter->codes[slot & (FILTER_SIZE - 1)];
+    if (*seen != key) {
+        *seen = key;
+        w->fresh = true;
+    }
+}
+
+static __always_inline void make_frame(struct walk *w, struct room *room,
+                                       struct interpreter_walk_frame *f)
+{
+    const struct interpreter_walk *p = &w->p;
+    uint64_t code = field_u64(room, p->frame_code) & ~INTERPRETER_WALK_BITS;
+    uint64_t instruction = field_u64(room, p->frame_instruction);
+    *f = (struct interpreter_walk_frame){0};
+    if (p->frame_owner != INTERPRETER_WALK_ABSENT &&
+        field_u8(room, p->frame_owner) >= p->owner_native) {
+        f->code = INTERPRETER_WALK_ENTRY | INTERPRETER_WALK_MARK;
+        return;
+    }
+    f->code = code;
+    f->instruction = (int32_t)instruction;
+    uint32_t first_line = 0;
+    if (bpf_probe_read_user(&first_line, sizeof first_line,
+                            (const void *)(code + p->code_first_line)) != 0)
+        w->failed = true;
+    f->check = interpreter_walk_check(read_u64(w, code + p->code_lines), first_line);
+    if (p->code_start != INTERPRETER_WALK_ABSENT) {
+        uint64_t offset = instruction - code - p->code_start;
+        /* a copy of the code, or before the first instruction */
+        f->instruction = offset + 64 < ((uint64_t)1 << 30) ? (int32_t)offset
+                                                           : INTERPRETER_WALK_NOWHERE;
+        if (p->frame_is_entry != INTERPRETER_WALK_ABSENT &&
+            field_u8(room, p->frame_is_entry))
+            f->code |= INTERPRETER_WALK_ENTRY;
+    } else {
+        f->code |= INTERPRETER_WALK_ENTRY;
+    }
+    look_up_code(w, code, f->check);
+}
+
+static long step_frame(uint32_t i, struct walk *w)
+{
+    struct room *room = w->room;
+    uint32_t size = w->p.frame_size;
+    if (i >= INTERPRETER_STACKS_FRAMES || !room || !w->filter)
+        return 1;
+    if (size > INTERPRETER_WALK_FRAME_BYTES)
+        size = INTERPRETER_WALK_FRAME_BYTES;
+    if (bpf_probe_read_user(room->bytes, size, (const void *)w->frame) != 0) {
+        w->failed = true;
+        return 1;
+    }
+    make_frame(w, room, &room->frames[i]);
+    if (w->failed)
+        return 1;
+    w->count = i + 1;
+    w->frame = field_u64(room, w->p.frame_previous);
+    return w->frame == 0;
+}
+
+/* --- Records ------------------------------------------------------------------------ */
+
+static __always_inline void write(struct walk *w, struct room *room, uint64_t flags)
+{
+    uint32_t number = room->head.cpu, count = w->count;
+    if (count > INTERPRETER_STACKS_FRAMES)
+        count = INTERPRETER_STACKS_FRAMES;
+    room->head.count = count;
+    room->head.time = bpf_ktime_get_ns();
+    if (bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > WAKE_BYTES)
+        flags = BPF_RB_FORCE_WAKEUP;
+    if (bpf_ringbuf_output(&records, room,
+                           sizeof room->head + count * sizeof room->frames[0],
+                           flags) != 0 &&
+        number < INTERPRETER_STACKS_CPUS)
+        cpus[number].lost++;
+}
+
+/* A process that is not known, or was not recognised some time ago. */
+static __always_inline void announce(struct walk *w, struct room *room, uint64_t memory,
+                                     uint64_t now)
+{
+    struct interpreter_stacks_process p = {.memory = memory, .retry = now + RETRY_FIRST};
+    bpf_map_update_elem(&processes, &w->pid, &p, BPF_ANY);
+    room->head.kind = INTERPRETER_STACKS_ANNOUNCE;
+    room->head.end = 0;
+    w->count = 0;
+    write(w, room, BPF_RB_FORCE_WAKEUP);
+}
+
+static __always_inline void walk(struct walk *w, struct room *room, uint32_t tid)
+{
+    room->head.kind = INTERPRETER_STACKS_STACK;
+    room->head.end = INTERPRETER_STACKS_WHOLE;
+    if (find_thread(w, tid)) {
+        bpf_loop(INTERPRETER_STACKS_FRAMES, step_frame, w, 0);
+        if (w->failed)
+            room->head.end = INTERPRETER_STACKS_TORN;
+        else if (w->frame)
+            room->head.end = INTERPRETER_STACKS_TRUNCATED;
+    } else {
+        room->head.end = INTERPRETER_STACKS_NO_THREAD;
+    }
+    write(w, room, w->fresh ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
+SEC("perf_event")
+int walk_interpreter(struct bpf_perf_event_data *ctx)
+{
+    uint64_t both = bpf_get_current_pid_tgid(), now = bpf_ktime_get_ns();
+    uint32_t zero = 0, pid = (uint32_t)(both >> 32), tid = (uint32_t)both;
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+    uint64_t memory = (uint64_t)BPF_CORE_READ(task, mm);
+    struct room *room = bpf_map_lookup_elem(&rooms, &zero);
+    struct filter *filter = bpf_map_lookup_elem(&filters, &zero);
+    struct walk w = {.room = room, .filter = filter, .pid = pid};
+    if (!room || !filter || !memory || !pid)
+        return 1; /* the sample is written */
+    room->head.cpu = bpf_get_smp_processor_id();
+    room->head.pid = pid;
+    room->head.tid = tid;
+    room->head.ip = PT_REGS_IP(&ctx->regs);
+    room->head.memory = memory;
+    struct interpreter_stacks_process *p = bpf_map_lookup_elem(&processes, &pid);
+    if (!p || p->memory != memory ||
+        (p->state == INTERPRETER_STACKS_UNKNOWN && now >= p->retry)) {
+        announce(&w, room, memory, now);
+        return 1;
+    }
+    if (p->state != INTERPRETER_STACKS_KNOWN)
+        return 1;
+    w.p = p->walk;
+    w.pointer = BPF_CORE_READ(task, THREAD_POINTER);
+    walk(&w, room, tid);
+    return 1;
+}
+
+char program_license[] SEC("license") = "GPL"; /* bpf_probe_read_user requires it */

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "os/interpreter_stacks.h"
+#include "os/machine.h"
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <interpreter_stacks.skel.h>
+#include <sys/stat.h>
+
+static bool fail(int why, struct error *err)
+{
+    error_set(err, "cannot load the eBPF program that reads interpreters: %s",
+              strerror(why));
+    if (why == EPERM || why == EACCES)
+        error_hint(err, "run as root, or with CAP_BPF and CAP_PERFMON");
+    return false;
+}
+
+/* Silences libbpf, which prints to standard error. */
+static int print_nothing(enum libbpf_print_level level, const char *format, va_list words)
+{
+    (void)level, (void)format, (void)words;
+    return 0;
+}
+
+/* Whether this process sees the process ids of the initial PID namespace, as the program does
+ * (its inode number is fixed: Linux, include/linux/proc_ns.h). */
+static bool sees_own_numbers(void)
+{
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == 0xEFFFFFFCu;
+}
+
+static int take(void *context, void *data, size_t size)
+{
+    const struct os_interpreter_stacks *s = context;
+    const struct interpreter_stacks_record *r = data;
+    if (size >= sizeof *r &&
+        r->count <= (size - sizeof *r) / sizeof(struct interpreter_walk_frame))
+        s->each(s->context, r, (const struct interpreter_walk_frame *)(r + 1));
+    return 0;
+}
+
+bool os_interpreter_stacks_open(struct os_interpreter_stacks *s,
+                                interpreter_stacks_each *each, void *context,
+                                struct error *err)
+{
+    *s = (struct os_interpreter_stacks){.each = each, .context = context, .records = -1};
+    if (!sees_own_numbers())
+        return error_set(err,
+                         "process ids in this container differ from those of the kernel");
+    libbpf_set_print(print_nothing);
+    struct interpreter_stacks_program *p = interpreter_stacks_program__open();
+    s->program = p;
+    if (!p || interpreter_stacks_program__load(p) != 0)
+        return fail(errno, err);
+    s->handle = bpf_program__fd(p->progs.walk_interpreter);
+    s->records = bpf_map__fd(p->maps.records);
+    s->ring = ring_buffer__new(s->records, take, s, NULL);
+    return s->ring || fail(errno, err);
+}
+
+void os_interpreter_stacks_close(struct os_interpreter_stacks *s)
+{
+    ring_buffer__free(s->ring);
+    interpreter_stacks_program__destroy(s->program);
+    *s = (struct os_interpreter_stacks){.records = -1};
+}
+
+void os_interpreter_stacks_read(struct os_interpreter_stacks *s)
+{
+    if (s->ring)
+        ring_buffer__consume(s->ring);
+}
+
+void os_interpreter_stacks_set(struct os_interpreter_stacks *s, uint32_t pid,
+                               const struct interpreter_stacks_process *process)
+{
+    const struct interpreter_stacks_program *p = s->program;
+    bpf_map_update_elem(bpf_map__fd(p->maps.processes), &pid, process, BPF_ANY);
+}
+
+uint64_t os_interpreter_stacks_lost(const struct os_interpreter_stacks *s)
+{
+    const struct interpreter_stacks_program *p = s->program;
+    uint64_t lost = 0;
+    for (size_t i = 0; p && i < INTERPRETER_STACKS_CPUS; i++)
+        lost += __atomic_load_n(&p->bss->cpus[i].lost, __ATOMIC_RELAXED);
+    return lost;
+}

@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/interpreters.h"
+#include "base/array.h"
+#include "base/format.h"
+#include "base/hash.h"
+#include "os/machine.h"
+#include "perf/interpreted.h"
+#include "record/event_source.h"
+#include <sys/mman.h>
+
+#define MS ((uint64_t)1000000)
+
+/* A process without an interpreter may load one later, as a part of its start or much later:
+ * how long the kernel waits until it announces the process again. */
+static const uint64_t retries[] = {10 * MS, 40 * MS, 250 * MS, 2000 * MS};
+#define RETRIES (sizeof retries / sizeof *retries)
+
+/* Stacks that wait for their samples: more only if samples are lost. */
+#define QUEUE_MAX 65536
+
+/* Between the time of a sample and that of its stack, ns. The thread and the instruction must
+ * be the same, too. */
+#define DISTANCE_MAX MS
+
+/* Names that are cached for one process. */
+#define FRAMES_MAX ((size_t)1 << 20)
+
+/* A stack that was read. A frame is its address in the recording and bits of
+ * interpreter_walk.h, which fit below the line. */
+struct walked {
+    uint64_t time, ip;
+    uint32_t pid, tid, end, count;
+    uint64_t frames[];
+};
+
+/* The stacks of a CPU, in the order of time. */
+struct interpreters_queue {
+    struct walked **items;
+    size_t first, count, cap; /* items[first .. count) */
+};
+
+struct interpreters_process {
+    uint64_t memory; /* identifies the address space */
+    uint64_t number; /* differs between all processes of the recording */
+    unsigned attempts;
+    struct process_runtime *runtime; /* NULL: none is known */
+    char refused[160];               /* why it is not read; or empty */
+    struct interpreters_counts counts;
+    struct arena arena;
+    struct idmap frames; /* addresses by a hash of what the kernel found */
+    struct arena given_arena;
+    struct idmap given; /* functions whose mappings are in the recording */
+};
+
+/* --- Processes ---------------------------------------------------------------------- */
+
+/* Whether there is something to report: samples of a process that has an interpreter. */
+static bool is_reported(const struct interpreters_process *p)
+{
+    const struct interpreters_counts *n = &p->counts;
+    return (p->runtime || p->refused[0]) && n->merged + n->torn + n->missing > 0;
+}
+
+/* Writes a line about the process. */
+static void put_process(const struct interpreters_process *p, uint32_t pid,
+                        struct output *out)
+{
+    const struct interpreters_counts *n = &p->counts;
+    const struct interpreter_runtime *r = p->runtime ? &p->runtime->runtime : NULL;
+    if (r)
+        output_format(
+            out,
+            "%s %s, process %u, offsets: %s; samples: %llu with its functions, %llu "
+            "of them doubtful and %llu truncated, %llu torn, %llu without\n",
+            r->interpreter->title, r->version, pid, r->offsets,
+            (unsigned long long)n->merged, (unsigned long long)n->doubtful,
+            (unsigned long long)n->truncated, (unsigned long long)n->torn,
+            (unsigned long long)n->missing);
+    else
+        output_format(out, "process %u is not read: %s\n", pid, p->refused);
+}
+
+void record_interpreters_put(const struct record_interpreters *s, struct output *out)
+{
+    output_str(out, output_contents(&s->ended));
+    for (uint32_t pid = 0; pid < s->pid_end; pid++)
+        if (s->processes[pid] && is_reported(s->processes[pid]))
+            put_process(s->processes[pid], pid, out);
+    if (s->ended_count > INTERPRETERS_ENDED)
+        output_format(out, "%zu more processes\n", s->ended_count - INTERPRETERS_ENDED);
+}
+
+static void forget_process(struct record_interpreters *s, uint32_t pid)
+{
+    struct interpreters_process *p = pid < s->pid_limit ? s->processes[pid] : NULL;
+    if (!p)
+        return;
+    if (is_reported(p) && s->ended_count++ < INTERPRETERS_ENDED)
+        put_process(p, pid, &s->ended);
+    process_runtime_destroy(p->runtime);
+    arena_deinit(&p->arena);
+    arena_deinit(&p->given_arena);
+    free(p);
+    s->processes[pid] = NULL;
+}
+
+/* The functions of a process must be in the recording again: a new file has begun, or a
+ * new program. */
+static void give_again(struct record_interpreters *s, uint32_t pid)
+{
+    struct interpreters_process *p = pid < s->pid_limit ? s->processes[pid] : NULL;
+    if (!p)
+        return;
+    arena_deinit(&p->given_arena);
+    p->given = (struct idmap){0};
+}
+
+/* The process with that address space; NULL if memory is short. */
+static struct interpreters_process *process_of(struct record_interpreters *s,
+                                               uint32_t pid, uint64_t memory)
+{
+    if (pid >= s->pid_limit)
+        return NULL;
+    if (s->processes[pid] && s->processes[pid]->memory != memory)
+        forget_process(s, pid);
+    if (!s->processes[pid]) {
+        s->processes[pid] = calloc(1, sizeof *s->processes[pid]);
+        if (s->processes[pid])
+            *s->processes[pid] =
+                (struct interpreters_process){.memory = memory, .number = ++s->created};
+        s->pid_end = pid >= s->pid_end ? pid + 1 : s->pid_end;
+    }
+    return s->processes[pid];
+}
+
+/* Searches the interpreter of a process, and passes its layout to the kernel. */
+static void find_runtime(struct record_interpreters *s, uint32_t pid, uint64_t memory)
+{
+    struct interpreters_process *p = process_of(s, pid, memory);
+    struct interpreter_stacks_process known = {.memory = memory, .retry = UINT64_MAX};
+    if (!p)
+        return;
+    if (!p->runtime)
+        p->runtime = process_runtime_create(pid);
+    struct interpreter_runtime *r = p->runtime ? &p->runtime->runtime : NULL;
+    if (r && r->interpreter && r->interpreter->layout(r, &known.walk)) {
+        known.state = INTERPRETER_STACKS_KNOWN;
+    } else {
+        bool refused = p->runtime && p->runtime->refused.message[0];
+        if (refused)
+            format_text(p->refused, sizeof p->refused, "%s", p->runtime->refused.message);
+        process_runtime_destroy(p->runtime);
+        p->runtime = NULL;
+        if (!refused && p->attempts < RETRIES)
+            known.retry = os_clock_monotonic() + retries[p->attempts++];
+    }
+    os_interpreter_stacks_set(&s->stacks, pid, &known);
+}
+
+/* A process that maps an interpreter later than it was searched. */
+static void search_again(struct record_interpreters *s, uint32_t pid)
+{
+    struct interpreters_process *p = pid < s->pid_limit ? s->processes[pid] : NULL;
+    if (!p || p->runtime)
+        return;
+    p->attempts = 0;
+    find_runtime(s, pid, p->memory);
+}
+
+/* --- Names -------------------------------------------------------------------------- */
+
+static void put_escaped(struct output *out, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        if (c == '/' || c == '%' || c < ' ' || c == 127)
+            output_format(out, "%%%02x", c);
+        else
+            output_char(out, (char)c);
+    }
+}
+
+/* A path must fit into a record. */
+#define FILE_PART_MAX 3000
+#define FUNCTION_PART_MAX 900
+
+static struct str head_utf8(struct str text, size_t most)
+{
+    if (text.len <= most)
+        return text;
+    while (most && ((unsigned char)text.ptr[most] & 0xc0) == 0x80)
+        most--;
+    return str_head(text, most);
+}
+
+/* The number of a function; 0 if memory is short. */
+static uint32_t function_of(struct record_interpreters *s, const char *language,
+                            const struct interpreter_frame *f)
+{
+    struct output path = OUTPUT_BUFFER, name = OUTPUT_BUFFER;
+    put_escaped(&name, f->function.len ? f->function : STR("?"));
+    output_format(&path, PERF_INTERPRETED_PREFIX "%s/", language);
+    output_str(&path, head_utf8(f->file, FILE_PART_MAX));
+    output_char(&path, '/');
+    output_str(&path, head_utf8(output_contents(&name), FUNCTION_PART_MAX));
+    uint32_t number = 0;
+    if (!path.failed && !name.failed && s->paths.count < PERF_INTERPRETED_MAX)
+        number = strings_add(&s->paths, output_contents(&path));
+    output_deinit(&name);
+    output_deinit(&path);
+    return number;
+}
+
+/* The address of a frame in the recording. */
+static uint64_t address_of(struct record_interpreters *s, struct interpreters_process *p,
+                           const struct interpreter_walk_frame *walked)
+{
+    struct interpreter_runtime *r = &p->runtime->runtime;
+    struct interpreter_frame f;
+    uint64_t key =
+        hash_mix(walked->code ^ HASH_A,
+                 (uint64_t)(uint32_t)walked->instruction << 32 | walked->check);
+    if (p->frames.count > FRAMES_MAX) {
+        arena_deinit(&p->arena);
+        p->frames = (struct idmap){0};
+    }
+    uint64_t *known = idmap_put(&p->frames, &p->arena, key);
+    if (known && *known)
+        return *known;
+    if (!r->interpreter->describe(r, walked, &f))
+        f = (struct interpreter_frame){.function = STR("[code that was freed]"),
+                                       .file = STR("")};
+    uint64_t address =
+        perf_interpreted_address(function_of(s, r->interpreter->name, &f), f.line);
+    if (known)
+        *known = address;
+    return address;
+}
+
+/* --- Stacks ------------------------------------------------------------------------- */
+
+static void add_walked(struct record_interpreters *s, struct walked *w, uint32_t cpu)
+{
+    struct interpreters_queue *q = &s->queues[cpu];
+    if (q->first == q->count)
+        q->first = q->count = 0;
+    if (q->count >= QUEUE_MAX || !ARRAY_RESERVE_HEAP(q->items, q->cap, q->count + 1)) {
+        free(w);
+        return;
+    }
+    q->items[q->count++] = w;
+}
+
+static void take_stack(struct record_interpreters *s,
+                       const struct interpreter_stacks_record *r,
+                       const struct interpreter_walk_frame *frames)
+{
+    struct interpreters_process *p = process_of(s, r->pid, r->memory);
+    if (p && !p->runtime)
+        find_runtime(s, r->pid, r->memory);
+    if (!p || !p->runtime || r->cpu >= s->cpu_count)
+        return;
+    struct walked *w = malloc(sizeof *w + r->count * sizeof *w->frames);
+    if (!w)
+        return;
+    *w = (struct walked){.time = r->time,
+                         .ip = r->ip,
+                         .pid = r->pid,
+                         .tid = r->tid,
+                         .end = r->end,
+                         .count = r->count};
+    for (uint32_t i = 0; i < r->count; i++) {
+        uint64_t bits = frames[i].code & INTERPRETER_WALK_BITS;
+        w->frames[i] =
+            bits & INTERPRETER_WALK_MARK ? bits : address_of(s, p, &frames[i]) | bits;
+    }
+    add_walked(s, w, r->cpu);
+}
+
+static void take_record(void *context, const struct interpreter_stacks_record *r,
+                        const struct interpreter_walk_frame *frames)
+{
+    if (r->kind == INTERPRETER_STACKS_ANNOUNCE)
+        find_runtime(context, r->pid, r->memory);
+    else
+        take_stack(context, r, frames);
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+static bool belongs(const struct record_interpreters *s, const struct walked *w,
+                    const struct record *r)
+{
+    return w->tid == record_tid(s->layout, r) && w->pid == record_pid(s->layout, r) &&
+           w->ip == record_u64(r->bytes, s->layout->ip) &&
+           distance(w->time, r->time) < DISTANCE_MAX;
+}
+
+/* Removes the stack that belongs to a sample, with those before it, whose samples were lost;
+ * NULL if there is none. Whether the time of a sample is before that of its stack or after it
+ * depends on the kernel. */
+static struct walked *take_walked(struct interpreters_queue *q,
+                                  const struct record_interpreters *s,
+                                  const struct record *r)
+{
+    size_t nearest = q->count;
+    for (size_t i = q->first; i < q->count && q->items[i]->time < r->time + DISTANCE_MAX;
+         i++)
+        if (belongs(s, q->items[i], r) &&
+            (nearest == q->count || distance(q->items[i]->time, r->time) <
+                                        distance(q->items[nearest]->time, r->time)))
+            nearest = i;
+    if (nearest == q->count)
+        return NULL;
+    while (q->first < nearest)
+        free(q->items[q->first++]);
+    return q->items[q->first++];
+}
+
+/* Removes the stacks before that time. */
+static void drop_walked(struct interpreters_queue *q, uint64_t time)
+{
+    while (q->first < q->count && q->items[q->first]->time < time)
+        free(q->items[q->first++]);
+}
+
+/* The stack of a sample; NULL if there is none. */
+static struct walked *find_walked(struct record_interpreters *s, const struct record *r)
+{
+    uint32_t cpu = record_u32(r->bytes, s->layout->cpu);
+    struct interpreters_queue *q = cpu < s->cpu_count ? &s->queues[cpu] : NULL;
+    struct walked *w = q ? take_walked(q, s, r) : NULL;
+    if (w || !q)
+        return w;
+    os_interpreter_stacks_read(&s->stacks); /* it may have come after the last read */
+    w = take_walked(q, s, r);
+    if (r->time > DISTANCE_MAX)
+        drop_walked(q, r->time - DISTANCE_MAX);
+    return w;
+}
+
+/* --- Merging ------------------------------------------------------------------------ */
+
+/* A call chain in its parts. */
+struct chain {
+    struct str words;
+    size_t user;    /* index of the marker of the user's part */
+    size_t end;     /* index after its last address: markers follow */
+    size_t natives; /* addresses in it */
+};
+
+static uint64_t word_at(struct str words, size_t i)
+{
+    return record_u64(words, i * 8);
+}
+
+static bool is_marker(uint64_t word)
+{
+    return word >= PERF_CONTEXT_MAX;
+}
+
+static bool parse_chain(const struct record_layout *l, const struct record *r,
+                        struct chain *c)
+{
+    if (!(l->sample_type & PERF_SAMPLE_CALLCHAIN) || r->bytes.len < l->fixed_size + 8)
+        return false;
+    uint64_t count = record_u64(r->bytes, l->fixed_size);
+    struct str rest = str_skip(r->bytes, l->fixed_size + 8);
+    if (count > rest.len / 8)
+        return false;
+    *c = (struct chain){.words = str_head(rest, (size_t)count * 8)};
+    while (c->user < count && word_at(c->words, c->user) != PERF_CONTEXT_USER)
+        c->user++;
+    c->end = (size_t)count;
+    while (c->end > c->user + 1 && is_marker(word_at(c->words, c->end - 1)))
+        c->end--;
+    for (size_t i = c->user; i < c->end; i++)
+        c->natives += !is_marker(word_at(c->words, i));
+    return c->user < count;
+}
+
+static bool reserve(struct record_interpreters *s, size_t natives, size_t frames)
+{
+    struct arena *a = &s->scratch;
+    return ARRAY_RESERVE(a, s->roles, s->role_cap, natives + 1) &&
+           ARRAY_RESERVE(a, s->addresses, s->address_cap, natives + 1) &&
+           ARRAY_RESERVE(a, s->merged, s->merged_cap, natives + frames + 1) &&
+           ARRAY_RESERVE(a, s->stack.frames, s->stack.cap, frames + 1);
+}
+
+/* The roles of the native frames. `addresses` gets the index of each in the chain. */
+static void find_roles(struct record_interpreters *s, struct process_runtime *runtime,
+                       const struct chain *c)
+{
+    bool in_loop = false;
+    size_t n = 0;
+    for (size_t i = c->user; i < c->end; i++) {
+        uint64_t address = word_at(c->words, i);
+        if (is_marker(address))
+            continue;
+        bool is_call = !is_marker(word_at(c->words, i - 1));
+        s->roles[n] = process_runtime_role(runtime, address, is_call, in_loop);
+        in_loop |= s->roles[n] == NATIVE_LOOP;
+        s->addresses[n++] = i;
+    }
+}
+
+static void fill_stack(struct record_interpreters *s, const struct walked *w)
+{
+    s->stack.count = w->count;
+    s->stack.end =
+        w->end == INTERPRETER_STACKS_WHOLE ? INTERPRETER_WHOLE : INTERPRETER_TRUNCATED;
+    for (uint32_t i = 0; i < w->count; i++)
+        s->stack.frames[i] = (struct interpreter_frame){
+            .is_entry = w->frames[i] & INTERPRETER_WALK_ENTRY,
+            .is_hidden = w->frames[i] & INTERPRETER_WALK_MARK,
+        };
+}
+
+/* Gives the mapping of a function, unless the recording has it. */
+static void give_function(struct record_interpreters *s, struct interpreters_process *p,
+                          const struct record *sample, uint64_t address)
+{
+    uint64_t function = (address - PERF_INTERPRETED_BASE) / PERF_INTERPRETED_SIZE;
+    uint64_t *given = idmap_put(&p->given, &p->given_arena, function);
+    struct record_maker *m = &s->mapping;
+    uint32_t pid = record_pid(s->layout, sample);
+    if (!given || *given)
+        return;
+    *given = 1;
+    record_begin(m, PERF_MMAP2, PERF_MODE_USER);
+    record_put_u32(m, pid);
+    record_put_u32(m, pid);
+    record_put_u64(m, perf_interpreted_start(function));
+    record_put_u64(m, PERF_INTERPRETED_SIZE);
+    record_put_u64(m, 0);
+    record_put_u64(m, 0); /* device, inode, generation: none */
+    record_put_u64(m, 0);
+    record_put_u64(m, 0);
+    record_put_u32(m, PROT_READ | PROT_EXEC);
+    record_put_u32(m, MAP_PRIVATE);
+    record_put_text(m, strings_get(&s->paths, (string_id)function));
+    struct record r = record_end(m, pid, pid, sample->time);
+    record_pass(&s->next, &r);
+}
+
+/* Adds a native frame. A marker before it states that the address is not a return address. */
+static void put_native(struct record_maker *m, const struct chain *c, size_t index)
+{
+    if (index > c->user + 1 && is_marker(word_at(c->words, index - 1)))
+        record_put_u64(m, PERF_CONTEXT_USER);
+    record_put_u64(m, word_at(c->words, index));
+}
+
+static void pass_merged(struct record_interpreters *s, const struct record *r,
+                        const struct chain *c, const struct walked *w, size_t count)
+{
+    struct record_maker *m = &s->maker;
+    size_t begin = s->layout->fixed_size, tail = begin + 8 + c->words.len;
+    m->used = 0;
+    record_put(m, r->bytes.ptr, begin + 8); /* the number of words is set below */
+    record_put(m, c->words.ptr, (c->user + 1) * 8);
+    for (size_t i = 0; i < count; i++) {
+        if (s->merged[i].is_interpreted)
+            record_put_u64(m, w->frames[s->merged[i].index] & ~INTERPRETER_WALK_BITS);
+        else
+            put_native(m, c, (size_t)s->addresses[s->merged[i].index]);
+    }
+    for (size_t i = c->end; i < c->words.len / 8; i++)
+        record_put_u64(m, PERF_CONTEXT_USER);
+    uint64_t words = (m->used - begin - 8) / 8;
+    memcpy(m->bytes + begin, &words, sizeof words);
+    record_put(m, r->bytes.ptr + tail, r->bytes.len - tail);
+    struct record out = record_end_bare(m, r->time);
+    record_pass(&s->next, &out);
+}
+
+/* Passes the sample on with both stacks; false if it has no chain. */
+static bool merge(struct record_interpreters *s, struct interpreters_process *p,
+                  const struct record *r, const struct walked *w)
+{
+    struct chain c;
+    size_t count;
+    if (!parse_chain(s->layout, r, &c) || !reserve(s, c.natives, w->count))
+        return false;
+    find_roles(s, p->runtime, &c);
+    fill_stack(s, w);
+    bool is_whole = c.end == c.words.len / 8;
+    enum merge_result result =
+        interpreter_merge(s->roles, c.natives, is_whole, &s->stack, s->merged, &count);
+    p->counts.merged++;
+    p->counts.doubtful += result == MERGE_DOUBTFUL;
+    p->counts.truncated += w->end == INTERPRETER_STACKS_TRUNCATED;
+    for (uint32_t i = 0; i < w->count; i++)
+        if (!(w->frames[i] & INTERPRETER_WALK_MARK))
+            give_function(s, p, r, w->frames[i]);
+    pass_merged(s, r, &c, w, count);
+    return true;
+}
+
+static void take_sample(struct record_interpreters *s, const struct record *r)
+{
+    uint32_t pid = record_pid(s->layout, r);
+    struct interpreters_process *p = pid < s->pid_limit ? s->processes[pid] : NULL;
+    uint64_t number = p ? p->number : 0;
+    struct walked *w = p && p->runtime ? find_walked(s, r) : NULL;
+    p = p ? s->processes[pid]
+          : NULL; /* the search can replace it: another program runs */
+    if (p && p->number != number)
+        p = NULL;
+    bool usable =
+        p && w && w->count &&
+        (w->end == INTERPRETER_STACKS_WHOLE || w->end == INTERPRETER_STACKS_TRUNCATED);
+    if (p && w)
+        p->counts.torn += w->end == INTERPRETER_STACKS_TORN;
+    if (p)
+        p->counts.missing += !usable && !(w && w->end == INTERPRETER_STACKS_TORN);
+    if (!usable || !merge(s, p, r, w))
+        record_pass(&s->next, r);
+    free(w);
+}
+
+/* --- The stage ---------------------------------------------------------------------- */
+
+static bool names_interpreter(struct str path)
+{
+    return str_has(str_basename(path), STR("python"));
+}
+
+static void take(void *context, const struct record *r)
+{
+    struct record_interpreters *s = context;
+    bool whole = r->bytes.len >= 24 + s->layout->trailer;
+    if (r->type == PERF_SAMPLE) {
+        take_sample(s, r);
+        return;
+    }
+    if (r->type == PERF_MMAP2 && whole &&
+        names_interpreter(record_mmap_path(s->layout, r)))
+        search_again(s, record_u32(r->bytes, RECORD_MMAP_PID));
+    if (r->type == PERF_COMM && whole)
+        give_again(s, record_u32(r->bytes, 8));
+    if (r->type == PERF_EXIT && whole &&
+        record_u32(r->bytes, 8) == record_u32(r->bytes, 16))
+        forget_process(s, record_u32(r->bytes, 8));
+    record_pass(&s->next, r);
+}
+
+static void round_over(void *context)
+{
+    struct record_interpreters *s = context;
+    s->next.round(s->next.context);
+}
+
+static bool stage(void *state, const struct record_layout *layout,
+                  struct record_sink *next, struct error *err)
+{
+    struct record_interpreters *s = state;
+    (void)err;
+    s->layout = s->maker.layout = s->mapping.layout = layout;
+    s->next = *next;
+    for (uint32_t pid = 0; pid < s->pid_end; pid++)
+        give_again(s, pid);
+    *next = (struct record_sink){s, take, round_over};
+    return true;
+}
+
+/* --- The event source --------------------------------------------------------------- */
+
+static bool prepare(void *state, struct event_source_setup *setup, struct error *err)
+{
+    struct record_interpreters *s = state;
+    enum record_stacks stacks = setup->sampler->stacks;
+    if (setup->sampler->program)
+        return error_set(err, "the kernel counts stacks");
+    if (setup->keeps_dumps)
+        return error_set(err, "stacks are unwound after the recording");
+    if (stacks == RECORD_STACKS_NONE || stacks == RECORD_STACKS_LBR)
+        return error_set(err, "the recording has no stacks of user code");
+    *s = (struct record_interpreters){.pid_limit = os_pid_max(),
+                                      .cpu_count = (uint32_t)os_cpus_possible(),
+                                      .ended = OUTPUT_BUFFER};
+    s->processes = calloc(s->pid_limit, sizeof(*s->processes));
+    s->queues = calloc(s->cpu_count, sizeof *s->queues);
+    if (!s->processes || !s->queues || !strings_init(&s->paths, &s->arena))
+        return error_memory(err);
+    if (!os_interpreter_stacks_open(&s->stacks, take_record, s, err))
+        return false;
+    setup->sampler->observer = s->stacks.handle;
+    return true;
+}
+
+static int descriptor(const void *state)
+{
+    const struct record_interpreters *s = state;
+    return s->stacks.records;
+}
+
+static void wake(void *state)
+{
+    struct record_interpreters *s = state;
+    os_interpreter_stacks_read(&s->stacks);
+}
+
+static void close_source(void *state)
+{
+    struct record_interpreters *s = state;
+    os_interpreter_stacks_close(&s->stacks);
+    for (uint32_t pid = 0; s->processes && pid < s->pid_end; pid++)
+        forget_process(s, pid);
+    for (uint32_t i = 0; s->queues && i < s->cpu_count; i++) {
+        drop_walked(&s->queues[i], UINT64_MAX);
+        free(s->queues[i].items);
+    }
+    free(s->processes);
+    free(s->queues);
+    output_deinit(&s->ended);
+    arena_deinit(&s->arena);
+    arena_deinit(&s->scratch);
+}
+
+const struct event_source event_source_interpreters = {
+    .name = "interpreters",
+    .beside = true,
+    .optional = true,
+    .size = sizeof(struct record_interpreters),
+    .prepare = prepare,
+    .stage = stage,
+    .descriptor = descriptor,
+    .wake = wake,
+    .close = close_source,
+};

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "resolve/runtime.h"
+#include "base/array.h"
+#include "os/inspect.h"
+#include "os/proc.h"
+#include "resolve/find.h"
+#include "symbol/symtab.h"
+
+/* A mapped file. */
+struct runtime_module {
+    struct str path;
+    uint64_t start, offset;
+    bool opened, has_file;
+    struct found found;
+};
+
+/* Addresses whose roles are cached: a hostile process makes up many. */
+#define ROLES_MAX 65536
+
+/* Instead of a role: the function has no name. */
+#define ROLE_UNNAMED 255
+
+static void add_code(void *context, const struct os_code *code)
+{
+    struct process_runtime *r = context;
+    if (code->path.len == 0 || code->path.ptr[0] != '/' ||
+        str_starts(code->path, STR("//")))
+        return;
+    for (size_t i = r->module_count; i-- > 0;)
+        if (str_equal(r->modules[i].path, code->path))
+            return;
+    struct runtime_module *m =
+        ARRAY_APPEND(&r->arena, r->modules, r->module_count, r->module_cap);
+    if (m)
+        *m = (struct runtime_module){.path = arena_str(&r->arena, code->path),
+                                     .start = code->start,
+                                     .offset = code->offset};
+}
+
+/* Opens the mapped file itself, not a debug file. */
+static void open_module(struct process_runtime *r, struct runtime_module *m)
+{
+    struct find_settings settings = {.no_debuginfod = true, .only_mapped = true};
+    struct object_request request = {.path = m->path,
+                                     .build_id = STR(""),
+                                     .pid = r->pid,
+                                     .host = STR(""),
+                                     .release = STR(""),
+                                     .jit_map = STR("")};
+    struct str other = STR("");
+    m->opened = true;
+    m->found.mapping = OS_MAPPING_NONE;
+    m->has_file =
+        find_object(&settings, &request, &m->found, &other, &r->arena) == FIND_FOUND;
+}
+
+static bool read_memory(void *context, uint64_t address, void *into, size_t size)
+{
+    const struct process_runtime *r = context;
+    return os_process_read(r->pid, address, into, size);
+}
+
+static bool find_symbol(void *context, size_t module, struct str name, uint64_t *address)
+{
+    struct process_runtime *r = context;
+    struct runtime_module *m = &r->modules[module];
+    uint64_t value, first;
+    if (!m->opened)
+        open_module(r, m);
+    if (!m->has_file || !symtab_find(&m->found.elf, name, &value) ||
+        !elf_address_of_offset(&m->found.elf, m->offset, &first))
+        return false;
+    *address = value + (m->start - first);
+    return true;
+}
+
+/* Keeps what roles need: the code of the runtime's module and its symbols. */
+static void add_runtime_code(void *context, const struct os_code *code)
+{
+    struct process_runtime *r = context;
+    struct process_code *added =
+        str_equal(code->path, r->module)
+            ? ARRAY_APPEND(&r->arena, r->code, r->code_count, r->code_cap)
+            : NULL;
+    if (added)
+        *added = (struct process_code){code->start, code->end, code->offset};
+}
+
+static void load_module(struct process_runtime *r)
+{
+    struct runtime_module *m = &r->modules[r->runtime.module];
+    struct error ignored;
+    uint64_t first;
+    r->module = m->path;
+    os_process_code(r->pid, r->pid, add_runtime_code, r);
+    if (m->has_file && elf_address_of_offset(&m->found.elf, m->offset, &first) &&
+        symtab_init(&r->symbols, &m->found.elf, NULL, &r->arena, &ignored))
+        r->moved = (int64_t)(m->start - first);
+}
+
+static void find_runtime(struct process_runtime *r)
+{
+    struct str *paths = arena_zalloc(&r->arena, r->module_count + 1, sizeof *paths);
+    for (size_t i = 0; paths && i < r->module_count; i++)
+        paths[i] = r->modules[i].path;
+    r->access = (struct interpreter_access)
+    {
+        .context = r,
+#if defined(__x86_64__)
+        .machine = ARCH_X86_64,
+#elif defined(__aarch64__)
+        .machine = ARCH_ARM64,
+#endif
+        .modules = paths, .module_count = paths ? r->module_count : 0,
+        .read = read_memory, .symbol = find_symbol,
+    };
+    for (size_t i = 0; interpreters[i]; i++) {
+        struct error why = {0};
+        enum interpreter_found found =
+            interpreter_find(interpreters[i], &r->access, &r->arena, &r->runtime, &why);
+        if (found == INTERPRETER_FOUND) {
+            load_module(r);
+            return;
+        }
+        r->runtime.interpreter = NULL;
+        if (found == INTERPRETER_REFUSED)
+            r->refused = why;
+    }
+}
+
+struct process_runtime *process_runtime_create(uint32_t pid)
+{
+    struct process_runtime *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    *r = (struct process_runtime){.pid = pid, .module = STR("")};
+    os_process_code(pid, pid, add_code, r);
+    if (r->module_count)
+        find_runtime(r);
+    if (!r->arena.failed)
+        return r;
+    process_runtime_destroy(r);
+    return NULL;
+}
+
+void process_runtime_destroy(struct process_runtime *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->module_count; i++)
+        if (r->modules[i].has_file)
+            os_mapping_close(&r->modules[i].found.mapping);
+    arena_deinit(&r->roles_arena);
+    arena_deinit(&r->arena);
+    free(r);
+}
+
+/* --- Roles -------------------------------------------------------------------------- */
+
+static bool is_in_module(const struct process_runtime *r, uint64_t address)
+{
+    for (size_t i = 0; i < r->code_count; i++)
+        if (address >= r->code[i].start && address < r->code[i].end)
+            return true;
+    return false;
+}
+
+static unsigned find_role(const struct process_runtime *r, uint64_t address)
+{
+    struct symbol found;
+    if (!symbol_table_find(&r->symbols, address - (uint64_t)r->moved, &found))
+        return ROLE_UNNAMED;
+    return r->runtime.interpreter->native(found.name);
+}
+
+enum interpreter_native process_runtime_role(struct process_runtime *r, uint64_t address,
+                                             bool is_call, bool in_loop)
+{
+    uint64_t pc = address - is_call;
+    if (!is_in_module(r, pc))
+        return NATIVE_WORK;
+    if (r->roles.count > ROLES_MAX) {
+        arena_deinit(&r->roles_arena);
+        r->roles = (struct idmap){0};
+    }
+    uint64_t *known = idmap_put(&r->roles, &r->roles_arena, pc);
+    if (known && !*known)
+        *known = find_role(r, pc) + 1;
+    unsigned role = known ? (unsigned)*known - 1 : ROLE_UNNAMED;
+    if (role != ROLE_UNNAMED)
+        return (enum interpreter_native)role;
+    return in_loop ? NATIVE_INTERNAL : NATIVE_WORK;
+}

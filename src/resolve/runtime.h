@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interpreter in a running process, and the roles of the native functions of its
+ * module. */
+#ifndef STOKE_RESOLVE_RUNTIME_H
+#define STOKE_RESOLVE_RUNTIME_H
+
+#include "base/idmap.h"
+#include "interpreter/interpreter.h"
+#include "symbol/symbol_table.h"
+
+/* Executable memory of the runtime's module. */
+struct process_code {
+    uint64_t start, end, offset; /* addresses; in the file */
+};
+
+struct process_runtime {
+    struct arena arena; /* owns everything */
+    uint32_t pid;
+    struct interpreter_runtime runtime; /* interpreter NULL: there is none */
+    struct str module;                  /* the path of its module */
+    struct error refused;               /* why a runtime cannot be read; or no message */
+    struct interpreter_access access;
+    struct runtime_module *modules; /* during the search */
+    size_t module_count, module_cap;
+    struct process_code *code;
+    size_t code_count, code_cap;
+    struct symbol_table symbols;
+    int64_t moved; /* addresses in the process minus those in the file */
+    struct arena roles_arena;
+    struct idmap roles; /* by address: 1 + enum interpreter_native, or no name */
+};
+
+/* Searches the runtime of a process; NULL if memory is short. */
+struct process_runtime *process_runtime_create(uint32_t pid);
+void process_runtime_destroy(struct process_runtime *r); /* NULL is allowed */
+
+/* The role of a native function that an address belongs to, which is of a call if `is_call`.
+ * `in_loop`: a loop of the interpreter is among its callees, so that a function without a name
+ * calls from loop to loop most likely. */
+enum interpreter_native process_runtime_role(struct process_runtime *r, uint64_t address,
+                                             bool is_call, bool in_loop);
+
+#endif

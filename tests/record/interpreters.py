@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Python functions in recordings, against the truth: each CPython on this machine runs a program
+with known shares (python_shares.py)."""
+
+import collections
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import cpython
+import tap
+
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_shares.py")
+SHARES = {"takes_50": 0.50, "takes_30": 0.30, "takes_15": 0.15, "takes_5": 0.05}
+SURE = 2.576  # standard deviations: 99 of 100 samples of a share are within
+DEPTH = 30
+
+
+def record(folder, *words):
+    path = os.path.join(folder, "python.data")
+    status, _, err = tap.run([tap.STOKE, "record", "-q", "--interpreters", "python", "-o", path,
+                              *words], cwd=folder)
+    return path, f"status {status}: {err.decode()[-600:]}" if status else ""
+
+
+def stacks(path):
+    """{stack as a tuple of names, root first: samples}"""
+    found = collections.Counter()
+    _, out, _ = tap.run([tap.STOKE, "fold", "-q", "--count-samples", path])
+    for line in out.decode().splitlines():
+        stack, _, count = line.rpartition(" ")
+        found[tuple(stack.split(";"))] += int(count)
+    return found
+
+
+def wrong_shares(found):
+    total = sum(n for stack, n in found.items() if "work" in stack)
+    wrong = []
+    for name, share in SHARES.items():
+        got = sum(n for stack, n in found.items() if name in stack and "work" in stack)
+        margin = SURE * math.sqrt(share * (1 - share) * total)
+        if not total or abs(got - share * total) > margin:
+            wrong.append(f"{name}: {got} of {total} samples, not {100 * share:.0f}% "
+                         f"+- {100 * margin / max(total, 1):.2f}")
+    return wrong
+
+
+def functions(stack):
+    """The functions of the program in a stack."""
+    own = {"<module>", "main", "below", "rounds", "work", "numbers", "replace", *SHARES}
+    return [name for name in stack if name in own]
+
+
+def wrong_stack(stack):
+    """Why the frames of a stack with work are not those of the program; or empty."""
+    names = functions(stack)
+    while names and names[0] in ("<module>", "main"):
+        names.pop(0)
+    depth = 0
+    while names and names[0] == "below":
+        names.pop(0)
+        depth += 1
+    if depth != DEPTH + 1:
+        return f"{depth} recursive calls"
+    if names[:1] != ["rounds"] or names[1:2][0] not in SHARES or names[2] != "work":
+        return f"{names} after the recursion"
+    if any("_PyEval_EvalFrameDefault" in name for name in stack):
+        return "the interpreter's loop is visible"
+    return ""
+
+
+def check_stacks(found):
+    """Stacks with work whose frames are wrong."""
+    total, wrong = 0, collections.Counter()
+    for stack, count in found.items():
+        if "work" in stack:
+            total += count
+            why = wrong_stack(stack)
+            if why:
+                wrong[f"{why}: {';'.join(stack)}"] += count
+    unnamed = sum(n for stack, n in found.items() if not functions(stack))
+    failures = [f"{n} of {total}: {why[:2000]}" for why, n in wrong.most_common(3)]
+    if sum(wrong.values()) <= 0.002 * total:
+        failures = []
+    if total < 0.5 * (total + unnamed):
+        failures.append(f"only {total} of {total + unnamed} samples have Python functions")
+    return failures
+
+
+def check_python(report, folder, path, name):
+    """Up to six times: see record.py."""
+    for _ in range(6):
+        data, failed = record(folder, "-F", "1999", path, PROGRAM, "700", "4", str(DEPTH))
+        found = stacks(data)
+        wrong = wrong_shares(found)
+        if failed or not wrong:
+            break
+    report.result(f"{name}: shares of functions", failed or "\n".join(wrong))
+    report.result(f"{name}: stacks", "\n".join(check_stacks(found)))
+    return data
+
+
+def check_running(report, folder, path):
+    """A process that runs already."""
+    with subprocess.Popen([path, PROGRAM, "100000", "2", str(DEPTH)]) as process:
+        data, failed = record(folder, "-F", "499", "--duration", "1", "-p", str(process.pid))
+        process.kill()
+    found = stacks(data)
+    total = sum(found.values())
+    known = sum(n for stack, n in found.items() if functions(stack)[:1] in (["<module>"], ["below"]))
+    report.result("a process that runs already", failed or
+                  ("" if total and known >= 0.9 * total else f"{known} of {total} samples"))
+
+
+def check_top(report, path):
+    with subprocess.Popen([path, PROGRAM, "100000", "2", str(DEPTH)]) as process:
+        status, out, err = tap.run([tap.STOKE, "top", "--plain", "-n", "3", "-d", "1", "-p",
+                                    str(process.pid)])
+        process.kill()
+    found = re.search(r"^ .* work +python_shares\.py$", out.decode(), re.MULTILINE)
+    report.result("stoke top", "" if status == 0 and found else
+                  f"status {status}: {err.decode()[-300:]} {out.decode()[-600:]}")
+
+
+def check_info(report, data, version):
+    """The samples of the process in stoke info are those of the recording."""
+    _, out, _ = tap.run([tap.STOKE, "info", data])
+    _, text, _ = tap.run([tap.STOKE, "info", "--json", data])
+    found = re.search(r"^runtime +CPython ([0-9.]+), process [0-9]+, offsets: [^;]+; samples: "
+                      r"([0-9]+) with its functions, ([0-9]+) of them doubtful and 0 truncated, "
+                      r"([0-9]+) torn, ([0-9]+) without$", out.decode(), re.MULTILINE)
+    why = ""
+    if not found:
+        why = out.decode()[:600]
+    elif not found.group(1).startswith(".".join(map(str, version))):
+        why = f"version {found.group(1)}, not {version}"
+    else:
+        merged, doubtful, torn, without = map(int, found.groups()[1:])
+        total = sum(stacks(data).values())
+        if merged + torn + without > total or merged < 0.5 * total or doubtful + torn > 0.01 * total:
+            why = f"{found.group()} of {total} samples"
+        if found.group(1) not in json.loads(text)["interpreters"]:
+            why += "; not in the JSON"
+    report.result("stoke info", why)
+
+
+def check_none(report, folder, path):
+    data = os.path.join(folder, "none.data")
+    tap.run([tap.STOKE, "record", "-q", "--interpreters", "none", "-o", data, path, PROGRAM, "200",
+             "1", "1"], cwd=folder)
+    found = stacks(data)
+    report.result("--interpreters none", "" if found and
+                  not any("work" in stack for stack in found) else str(found.most_common(2)))
+
+
+def check_perf(report, data):
+    """perf reads the recording, and shows each function as a mapped file."""
+    status, out, err = tap.run(["perf", "script", "-i", data])
+    report.result("perf reads the recording", "" if status == 0 and
+                  b"/python_shares.py/takes_50)" in out else
+                  f"status {status}: {err.decode()[-600:]}")
+
+
+def main():
+    report = tap.Tap()
+    folder = tempfile.mkdtemp(prefix="stoke-interpreters-", dir=os.environ.get("STOKE_BUILD"))
+    try:
+        _, _, err = tap.run([tap.STOKE, "record", "--interpreters", "python", "-o", "try.data",
+                             "true"], cwd=folder)
+        if b"without --interpreters" in err:
+            report.skip("interpreters", err.decode().splitlines()[0])
+            report.done()
+        found = {path: version for path, version in cpython.installed().items()
+                 if (3, 8) <= version <= (3, 14)}
+        data = None
+        for path, version in sorted(found.items()):
+            data = check_python(report, folder, path, f"Python {version[0]}.{version[1]} ({path})")
+            last = version
+        if not data:
+            report.skip("interpreters", "no CPython is installed")
+            report.done()
+        check_info(report, data, last)
+        if shutil.which("perf"):
+            check_perf(report, data)
+        check_running(report, folder, max(found, key=found.get))
+        check_top(report, max(found, key=found.get))
+        check_none(report, folder, max(found, key=found.get))
+    finally:
+        shutil.rmtree(folder)
+    report.done()
+
+
+main()

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Comparing two profiles: each is filtered alone, so that filters by time, thread ID and CPU
+ * have an effect, and its noise is measured. */
+#include "transform/transform.h"
+#include "web/core/core.h"
+
+#define FULL_TONE 0.1 /* the change of a share that has the strongest colour */
+
+static void choose_events(struct comparison *c, event_id event)
+{
+    const struct profile *before = c->sides[0], *after = c->sides[1];
+    c->events[1] = event && event < after->event_count ? event : after->event_count > 1;
+    c->events[0] = profile_find_event(
+        before, profile_string(after, after->events[c->events[1]].name));
+    if (!c->events[0])
+        c->events[0] = before->event_count > 1;
+}
+
+bool comparison_init(struct comparison *c, struct profile *before, struct profile *after,
+                     struct str filters, event_id event, struct error *err)
+{
+    *c = (struct comparison){.opened = {before, after}};
+    for (unsigned i = 0; i < 2; i++)
+        if (!(c->sides[i] = filter_apply(c->opened[i], filters, true, err)))
+            return false; /* one side may have no samples */
+    if (!c->sides[0]->sample_count && !c->sides[1]->sample_count) {
+        error_set(err, "no samples remain in either profile");
+        return error_hint(err, "remove the last filter");
+    }
+    choose_events(c, event);
+    return true;
+}
+
+struct profile *comparison_profile(const struct comparison *c, struct error *err)
+{
+    struct diff_options options = {.threads = THREAD_COMM,
+                                   .events = {c->events[0], c->events[1]}};
+    return transform_diff(c->sides[0], c->sides[1], &options, err);
+}
+
+void comparison_deinit(struct comparison *c)
+{
+    for (unsigned i = 0; i < 2; i++)
+        if (c->sides[i] != c->opened[i])
+            profile_destroy(c->sides[i]);
+    *c = (struct comparison){0};
+}
+
+bool changes_init(struct changes *n, const struct comparison *c, const struct shown *s,
+                  struct error *err)
+{
+    *n = (struct changes){.made = true};
+    for (unsigned i = 0; i < 2; i++) {
+        n->event_names[i] =
+            arena_str(&n->arena, profile_string(c->sides[i],
+                                                c->sides[i]->events[c->events[i]].name));
+        if (!noise_init(&n->sides[i], c->sides[i], c->events[i], s->count,
+                        &s->paths.labels, err))
+            return false;
+    }
+    n->event = c->events[1];
+    return !n->arena.failed || error_memory(err);
+}
+
+void changes_deinit(struct changes *n)
+{
+    noise_deinit(&n->sides[0]);
+    noise_deinit(&n->sides[1]);
+    arena_deinit(&n->arena);
+    *n = (struct changes){0};
+}
+
+/* --- Findings ---------------------------------------------------------------------- */
+
+/* The limit for one column of the functions. */
+static double limit_of(const struct changes *n, const double *before, const double *after,
+                       size_t labels, double *p, size_t *tested)
+{
+    size_t count = 0;
+    for (string_id label = 1; label < labels; label++) {
+        struct difference d =
+            noise_compare(&n->sides[0], &n->sides[1], label, before[label], after[label]);
+        if (!d.few)
+            p[count++] = d.p;
+    }
+    *tested = count;
+    return noise_limit(p, count);
+}
+
+bool changes_test(struct shown *s, const struct functions *f, struct error *err)
+{
+    struct changes *n = &s->changes;
+    struct arena scratch = ARENA_INIT;
+    if (!n->made || !f->base_total)
+        return true;
+    double *p = arena_alloc(&scratch, (f->labels + 1) * sizeof *p);
+    if (p) {
+        n->limit[PART_SELF] =
+            limit_of(n, f->base_self, f->self, f->labels, p, &n->tested);
+        n->limit[PART_TOTAL] =
+            limit_of(n, f->base_total, f->total, f->labels, p, &n->tested);
+    }
+    arena_deinit(&scratch);
+    return p || error_memory(err);
+}
+
+struct change change_of(const struct shown *s, string_id label, enum part part,
+                        double before, double after)
+{
+    const struct changes *n = &s->changes;
+    struct change c = {
+        .difference = noise_compare(&n->sides[0], &n->sides[1], label, before, after)};
+    const struct difference *d = &c.difference;
+    c.verdict = d->few                  ? CHANGE_FEW
+                : d->p > n->limit[part] ? CHANGE_NOISE
+                : d->after > d->before  ? CHANGE_MORE
+                                        : CHANGE_LESS;
+    return c;
+}
+
+uint32_t change_tone(const struct change *c)
+{
+    double delta = c->difference.after - c->difference.before;
+    double size = (delta < 0 ? -delta : delta) / FULL_TONE;
+    uint32_t steps = 1 + (uint32_t)((size < 1 ? size : 1) * 126);
+    if (c->verdict != CHANGE_MORE && c->verdict != CHANGE_LESS)
+        return 128;
+    return c->verdict == CHANGE_MORE ? 128 + steps : 128 - steps;
+}
+
+/* --- Replies ----------------------------------------------------------------------- */
+
+void reply_change(struct json_writer *w, const char *key, const struct shown *s,
+                  string_id label, enum part part, double before, double after)
+{
+    if (!s->changes.made)
+        return;
+    struct change c = change_of(s, label, part, before, after);
+    json_put_key(w, key);
+    json_begin(w, JSON_OBJECT);
+    json_member_double(w, "before", c.difference.before);
+    json_member_double(w, "after", c.difference.after);
+    json_member_double(w, "low", c.difference.low);
+    json_member_double(w, "high", c.difference.high);
+    json_member_u64(w, "verdict", c.verdict);
+    json_end(w, JSON_OBJECT);
+}
+
+static void reply_side(struct json_writer *w, const struct noise *side, struct str event)
+{
+    json_begin(w, JSON_OBJECT);
+    json_member_str(w, "event", event);
+    json_member_double(w, "samples", side->samples);
+    json_put_key(w, "timed");
+    json_put_bool(w, side->timed);
+    json_member_u64(w, "block", side->block);
+    json_end(w, JSON_OBJECT);
+}
+
+void reply_comparison(struct json_writer *w, const struct shown *s,
+                      const struct functions *f)
+{
+    const struct changes *n = &s->changes;
+    double found = 0, all = 0;
+    uint64_t count = 0, others = 0;
+    for (string_id label = 1; label < f->labels; label++) {
+        struct change c =
+            change_of(s, label, PART_SELF, f->base_self[label], f->self[label]);
+        double delta = c.difference.after - c.difference.before;
+        all += delta < 0 ? -delta : delta;
+        bool is = c.verdict == CHANGE_MORE || c.verdict == CHANGE_LESS;
+        found += is ? (delta < 0 ? -delta : delta) : 0;
+        count += is;
+        others += !is && (f->self[label] > 0 || f->base_self[label] > 0);
+    }
+    json_begin(w, JSON_OBJECT);
+    json_put_key(w, "sides");
+    json_begin(w, JSON_ARRAY);
+    for (unsigned i = 0; i < 2; i++)
+        reply_side(w, &n->sides[i], n->event_names[i]);
+    json_end(w, JSON_ARRAY);
+    json_member_u64(w, "found", count);
+    json_member_u64(w, "others", others);
+    json_member_double(w, "explained", all > 0 ? found / all : 0);
+    json_end(w, JSON_OBJECT);
+}

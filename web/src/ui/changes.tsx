@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two profiles compared: what changed by more than noise, beside the flame graphs. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { App } from "../app";
+import type { ChartView } from "../chart";
+import { baseName, count, points, shownName, signed, time, weight, weightUnit } from "../format";
+import { Chart, type ComparisonInfo, type FunctionInfo, NONE, Sort } from "../protocol";
+import { ChartPane } from "./chart";
+import { Dot, Ends } from "./name";
+import { changeClass, intervalText, Rows } from "./rows";
+import { CompareTools } from "./toolbar";
+
+const PIECE = 200; /* rows per request */
+
+function methodOf(info: ComparisonInfo): string {
+    const texts = info.sides.map((side) => (side.timed ? `variance over blocks of ${time(side.block)}` : "binomial variance times 4, at best: it has no times"));
+    return texts[0] === texts[1] ? texts[0] as string : `before: ${texts[0]}; after: ${texts[1]}`;
+}
+
+function Figures({ app, info }: { app: App; info: ComparisonInfo }) {
+    const { total, base_total, unit } = app.shown ?? { total: 0, base_total: 0, unit: "" };
+    const [before, after] = info.sides;
+    const sign = total < base_total ? "\u2212" : "+";
+    const ratio = base_total > 0 ? `, ${sign}${Math.abs((total / base_total - 1) * 100).toFixed(0)}%` : "";
+    return (
+        <dl class="sums">
+            <div><dt>{shownName(after?.event ?? "")}</dt><dd><b>{signed(total - base_total, unit)}</b> {weight(base_total, unit)} {"\u2192"} {weightUnit(total, unit)}{ratio}</dd></div>
+            <div><dt>Samples</dt><dd>{count(Math.round(before?.samples ?? 0))} {"\u2192"} {count(Math.round(after?.samples ?? 0))}</dd></div>
+            <div><dt>Changed by more than noise</dt><dd>{count(info.found)} {info.found === 1 ? "function" : "functions"}, {(info.explained * 100).toFixed(0)}% of all changes</dd></div>
+            <div><dt>Method</dt><dd>{methodOf(info)}</dd></div>
+            {before?.event !== after?.event && <div><dt>Caution</dt><dd>{shownName(before?.event ?? "")} before, {shownName(after?.event ?? "")} after</dd></div>}
+        </dl>
+    );
+}
+
+function Mode({ app }: { app: App }) {
+    const button = (title: string, sides: boolean) => (
+        <button type="button" aria-pressed={app.state.sides === sides} onClick={() => app.setSides(sides)}>{title}</button>
+    );
+    return <div class="modes" role="group" aria-label="Flame graphs">{button("Difference", false)}{button("Side by side", true)}</div>;
+}
+
+/* Functions by the change of their self share: first those beyond the noise. */
+function Table({ app, info }: { app: App; info: ComparisonInfo }) {
+    const [rows, setRows] = useState(new Map<number, FunctionInfo>());
+    const [length, setLength] = useState(0);
+    const key = `${app.version} ${app.state.search} ${app.state.pattern} ${app.found !== null}`;
+    const sort = (): Promise<number> => app.core.functions(Sort.Found, false, app.found !== null);
+    const piece = async (from: number): Promise<[number, FunctionInfo][]> =>
+        (await app.core.functionRows(from, from + PIECE)).map((row, i) => [from + i, row]);
+    useEffect(() => {
+        let stale = false;
+        void app.inTurn(async () => {
+            const n = await sort();
+            const first = await piece(0);
+            if (stale)
+                return;
+            setRows(new Map(first));
+            setLength(n);
+        }).catch((error: unknown) => app.fail(error));
+        return () => { stale = true; };
+    }, [key]);
+    const need = (from: number, to: number): void => {
+        for (let at = Math.floor(from / PIECE) * PIECE; at < Math.min(to, length); at += PIECE)
+            if (!rows.has(at))
+                void piece(at).then((more) => setRows((known) => new Map([...known, ...more])));
+    };
+    const { unit } = app.shown ?? { unit: "" };
+    const largest = Math.max(0.001, ...[...rows.values()].map((f) => Math.abs((f.self_change?.after ?? 0) - (f.self_change?.before ?? 0))));
+    const now = [...rows].find(([, row]) => row.label === app.chosen?.label)?.[0] ?? -1;
+    const move = (event: KeyboardEvent): void => {
+        const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: length - 1 }[event.key];
+        const row = to === undefined ? undefined : rows.get(to);
+        if (!row)
+            return;
+        event.preventDefault();
+        event.stopPropagation();
+        void app.choose(row.label);
+    };
+    return (
+        <div class="table changed" role="table" aria-label="Functions that changed">
+            <div class="heads" role="row">
+                <span role="columnheader" title="Change of the self share, in points">Change</span>
+                <span role="columnheader" title="The 95 % confidence interval of the change">Interval</span>
+                <span role="columnheader">Before</span>
+                <span role="columnheader">After</span>
+                <span role="columnheader">{info.found ? "What explains the change" : "Nothing changed by more than noise"}</span>
+            </div>
+            <Rows count={length} onRange={need} label="Functions that changed" role="rowgroup" onKeyDown={move} showing={now} row={(at) => {
+                const f = rows.get(at);
+                const change = f?.self_change;
+                if (!f || !change)
+                    return <div key={at} class="row" />;
+                const delta = change.after - change.before;
+                return (
+                    <div key={at} class={`row ${changeClass(change)} ${f.label === app.chosen?.label ? "chosen" : ""}`} role="row"
+                        onClick={() => void app.choose(f.label)} onDblClick={() => { void app.choose(f.label).then(() => app.setView("sandwich")); }}>
+                        <span class="delta" role="cell"><i style={{ width: `${(Math.abs(delta) / largest) * 42}%` }} />{points(delta)}</span>
+                        <span class="bounds" role="cell">{intervalText(change)}</span>
+                        <span role="cell">{weight(f.base_self ?? 0, unit)}</span>
+                        <span role="cell">{weight(f.self, unit)}</span>
+                        <span class="name" role="cell"><Dot app={app} of={f} /><Ends text={f.name} /><em class="faint">{shownName(baseName(f.module))}</em></span>
+                    </div>
+                );
+            }} />
+        </div>
+    );
+}
+
+/* The flame graphs before and after, with the same box marked, and zoomed to the same box. */
+function Sides({ app }: { app: App }) {
+    const views = useRef<[ChartView | null, ChartView | null]>([null, null]);
+    const set = (at: 0 | 1) => (view: ChartView | null): void => {
+        const [before, after] = views.current;
+        for (const known of [before, after])
+            known?.mark(NONE);
+        views.current[at] = view;
+        const [a, b] = views.current;
+        if (a)
+            a.linked = b;
+        if (b)
+            b.linked = a;
+    };
+    const setBefore = useRef(set(0)).current;
+    const setAfter = useRef(set(1)).current;
+    return (
+        <div class="sides">
+            <div><h2>Before <span class="faint">{shownName(app.comparedWith)}</span></h2><ChartPane app={app} kind={Chart.Before} flame={app.state.flame} onView={setBefore} /></div>
+            <div><h2>After <span class="faint">{shownName(app.name)}</span></h2><ChartPane app={app} kind={Chart.Down} flame={app.state.flame} onView={setAfter} /></div>
+        </div>
+    );
+}
+
+export function Changes({ app }: { app: App }) {
+    const { comparison, state } = app;
+    if (!comparison)
+        return <p class="nothing">Nothing is compared.</p>;
+    return (
+        <div class="changes">
+            <div class="strip"><Figures app={app} info={comparison} /><Mode app={app} /><span class="narrow"><CompareTools app={app} /></span></div>
+            <div class={`panes ${state.sides ? "both" : ""}`}>
+                <Table app={app} info={comparison} />
+                {state.sides ? <Sides app={app} /> : <ChartPane key="difference" app={app} kind={Chart.Down} flame={state.flame} map zoomInAddress />}
+            </div>
+        </div>
+    );
+}
