@@ -124,7 +124,7 @@ says 'bundle writes a .stoke'
 
 # Without samples nothing is drawn, and an existing file remains.
 echo before >none.svg
-status 1 stoke record -q -o none.svg sleep 0
+status 1 stoke record -q -e task-clock -c 1000000000000 -o none.svg sleep 0
 says 'nothing to draw: there are no samples, and the existing file is unchanged'
 [ "$(cat none.svg)" = before ] || fail "none.svg is gone"
 

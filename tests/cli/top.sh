@@ -71,7 +71,7 @@ top=$!
 pause=150
 while kill -STOP $top 2>/dev/null; do
     sleep 0.15
-    kill -CONT $top
+    kill -CONT $top || :
     pause=$((pause > 190 ? 100 : pause + 7))
     sleep 0.$pause
 done

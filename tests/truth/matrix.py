@@ -31,6 +31,9 @@ LEAST = 200  # samples
 SURE = 6.2
 # Maximum share of wrong stacks: samples in the kernel, before main, in a prologue.
 STRAY = 0.02
+# First functions of stacks that are not the program's own: the dynamic linker, and threads of the
+# Go runtime. Their share depends on how loaded the machine is.
+OTHER_STARTS = {"_dl_start", "_dl_start_user", "runtime.mstart.abi0", "runtime.clone.abi0"}
 # Stacks of a thrown exception: their share depends on how loaded the machine is.
 THROWN = 0.1
 # Frames of two stacks that perf ends elsewhere: the smallest recordings have some 1000 stacks.
@@ -401,7 +404,7 @@ def check_fold(build, folder):
             shares[mark] += count
         elif build.known != "nothing" and throws(frames):
             thrown += count
-        elif not {"_dl_start", "_dl_start_user"} & set(stack[1:3]):  # of the dynamic linker
+        elif not OTHER_STARTS & set(stack[1:3]):
             wrong[stack] += count
     expected = {"lines": TRUTH, "symbols": set(BY_SYMBOL.values()), "nothing": (85, 15)}
     faults = share_faults(shares, expected[build.known])
