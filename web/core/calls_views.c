@@ -34,6 +34,18 @@ int EXPORT(core_graph)(double function_share, double call_share, uint32_t most)
                                  &looks, &core.err));
 }
 
+/* At most so many of the functions that core_functions has sorted, with at most so many
+ * callers and callees each. */
+int EXPORT(core_peek)(uint32_t functions, uint32_t calls)
+{
+    struct json_writer w = begin_reply();
+    const struct peek_limits limits = {functions, calls};
+    return end_reply(
+        need_functions() &&
+        (core.graph.made || graph_init(&core.graph, &core.shown, &core.err)) &&
+        reply_peek(&w, &core.graph, &core.shown, &core.functions, &limits, &core.err));
+}
+
 int EXPORT(core_files)(void)
 {
     struct json_writer w = begin_reply();

@@ -427,6 +427,18 @@ bool reply_graph(struct json_writer *w, struct graph *g, const struct shown *s,
                  const struct functions *f, const struct call_limits *limits,
                  const struct looks *looks, struct error *err);
 
+/* --- peek.c: functions with their direct callers and callees --------------------------- */
+
+struct peek_limits {
+    uint32_t functions, calls; /* calls: for each side of a function */
+};
+
+/* The functions in the order of functions_sort, with the heaviest callers and callees of
+ * each. JSON. */
+bool reply_peek(struct json_writer *w, struct graph *g, const struct shown *s,
+                const struct functions *f, const struct peek_limits *limits,
+                struct error *err);
+
 /* --- source.c: files and their lines ----------------------------------------------- */
 
 /* The files of the frames, heaviest first; the lines of one of them. JSON. */

@@ -104,6 +104,8 @@ void reply_profile(struct json_writer *w, const struct profile *p,
     json_put_key(w, "differential");
     json_put_bool(w, f->differential);
     json_member_u64(w, "threads", p->thread_count - 1);
+    json_put_key(w, "labelled");
+    json_put_bool(w, p->label_count > 1);
     json_put_key(w, "several_processes");
     json_put_bool(w, has_processes(p));
     json_member_u64(w, "frames", p->frame_count - 1);

@@ -10,7 +10,7 @@ import { Tracks } from "./tracks";
 import type { TracksView } from "./tracks_view";
 import { severalProcesses, type ViewState, readState, START, type View, writeState } from "./state";
 
-export type Dialog = "help" | "palette" | "threads" | "tracks" | "filter" | "export" | "format" | null;
+export type Dialog = "help" | "palette" | "threads" | "labels" | "tracks" | "filter" | "export" | "format" | null;
 
 /* What keys can do in a view. */
 export interface Steered {
@@ -261,6 +261,12 @@ export class App {
 
     setInverted(up: boolean): void {
         this.state = { ...this.state, up, zoom: null };
+        this.remember(true);
+        this.changed();
+    }
+
+    setPeek(peek: boolean): void {
+        this.state = { ...this.state, peek };
         this.remember(true);
         this.changed();
     }

@@ -4,7 +4,7 @@ import type { App } from "./app";
 import { PALETTES } from "./colors";
 import { ownerFilter } from "./filters";
 import { baseName } from "./format";
-import { exportAs, savePage, savePicture } from "./save";
+import { exportAs, FORMATS, hasPicture, savePage, savePicture } from "./save";
 import { Tone } from "./protocol";
 import { INVERTS, severalProcesses, VIEWS, writeState } from "./state";
 
@@ -91,6 +91,7 @@ export const COMMANDS: Command[] = [
     { title: "Flames up or down", keys: ["u"], group: "Views", when: open, run: (app) => app.setFlame(!app.state.flame) },
     { title: "Begin with the leaves, or with the roots", keys: ["v"], group: "Views", when: inverts, run: (app) => app.setInverted(!app.state.up) },
     { title: "Processes and threads as outermost levels", keys: ["P"], group: "Views", when: (app) => open(app) && severalProcesses(app), run: (app) => void app.setProcesses(!app.state.processes) },
+    { title: "Functions with their callers and callees", keys: ["p"], group: "Views", when: (app) => open(app) && app.state.view === "sandwich", run: (app) => app.setPeek(!app.state.peek) },
     { title: "Order by size or by name", keys: ["o"], group: "Views", when: open, run: (app) => void app.setOrder(1 - app.state.order) },
 
     { title: "Show only the selected span", keys: ["z", "Enter"], group: "Moving", when: spanned, run: (app) => app.tracks.commit() },
@@ -132,6 +133,7 @@ export const COMMANDS: Command[] = [
     { title: "Names without arguments and templates", keys: ["S"], group: "Filters", when: open, run: (app) => void app.filters.add({ verb: "strip", text: "" }) },
     { title: "Choose tracks", keys: [], group: "Filters", when: (app) => app.tracks.info !== null, run: (app) => app.openDialog("tracks") },
     { title: "Choose threads", keys: ["t"], group: "Filters", when: open, run: (app) => app.openDialog("threads") },
+    { title: "Choose labels", keys: ["l"], group: "Filters", when: (app) => app.profile?.labelled ?? false, run: (app) => app.openDialog("labels") },
     { title: "Add a filter", keys: ["I"], group: "Filters", when: open, run: (app) => app.openDialog("filter") },
     { title: "Undo", keys: ["Ctrl+Z"], group: "Filters", when: (app) => app.filters.canUndo, run: (app) => void app.filters.undo() },
     { title: "Redo", keys: ["Ctrl+Shift+Z", "Ctrl+Y"], group: "Filters", when: (app) => app.filters.canRedo, run: (app) => void app.filters.redo() },
@@ -161,14 +163,9 @@ export const COMMANDS: Command[] = [
 
     { title: "Save or export", keys: ["Ctrl+S"], group: "Saving", when: open, run: (app) => app.openDialog("export") },
     { title: "Save this page with the profile", keys: [], group: "Saving", when: open, run: (app) => void savePage(app) },
-    { title: "Save the picture as PNG", keys: [], group: "Saving", when: chart, run: (app) => savePicture(app) },
-    { title: "Export as SVG", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "svg") },
-    { title: "Export as folded stacks", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "folded") },
-    { title: "Export as .stoke", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "stoke") },
-    { title: "Export as speedscope", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "speedscope") },
-    { title: "Export as pprof", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "pprof") },
-    { title: "Export the call graph for Graphviz", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "dot") },
-    { title: "Export the functions as CSV", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "csv") },
+    { title: "Save the picture as PNG", keys: [], group: "Saving", when: (app) => open(app) && hasPicture(app), run: (app) => savePicture(app) },
+    ...FORMATS.map(({ format, title }): Command =>
+        ({ title: `Export as ${title}`, keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, format) })),
 ];
 
 function keyOf(event: KeyboardEvent): string {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interface of the core for the page: every result is a promise. */
 import type {
-    Argument, BoxInfo, ChartInfo, ComparisonInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, ProfileInfo, Progress, Read, Reply,
+    Argument, BoxInfo, ChartInfo, ComparisonInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, PeekInfo, ProfileInfo, Progress, Read, Reply,
     Request, Shown,
     SummaryInfo, TracksInfo, TreeRow, WaitRow,
 } from "./protocol";
@@ -110,6 +110,7 @@ export class Core {
     functions = (sort: number, up: boolean, searched: boolean) =>
         this.json<number>("core_functions", sort, up ? 1 : 0, searched ? 1 : 0);
     functionRows = (from: number, to: number) => this.json<FunctionInfo[]>("core_function_rows", from, to);
+    peek = (functions: number, calls: number) => this.json<PeekInfo[]>("core_peek", functions, calls);
     children = (kind: number, node: number) => this.json<TreeRow[]>("core_children", kind, node);
     summary = () => this.json<SummaryInfo>("core_summary");
     waits = () => this.json<WaitRow[]>("core_waits");

@@ -39,6 +39,7 @@ export interface ProfileInfo {
     differential: boolean;
     threads: number;
     several_processes: boolean;
+    labelled: boolean; /* samples have labels */
     frames: number;
     stacks: number;
     events: EventInfo[];
@@ -146,6 +147,7 @@ export interface SummaryInfo {
     tallies: { samples: number; weight: number }[];
     threads: { name: string; pid?: number; tid?: number; samples: number; weight: number }[];
     modules: { name: string; build: string; samples: number; weight: number }[];
+    labels?: { key: string; value: string; samples: number; weight: number }[];
 }
 
 export interface Call {
@@ -161,6 +163,23 @@ export interface GraphInfo {
     calls: Call[];
     functions_left: number; /* number of functions below the limits */
     calls_left: number;
+}
+
+/* A caller or callee of a function, with the weight of the calls. */
+export interface PeekCall {
+    label: number;
+    name: string;
+    total: number;
+    base_total?: number;
+}
+
+/* A function with its heaviest callers and callees. */
+export interface PeekInfo {
+    function: FunctionInfo;
+    callers: PeekCall[];
+    callees: PeekCall[];
+    caller_count: number;
+    callee_count: number;
 }
 
 export interface FileInfo {

@@ -19,9 +19,19 @@ function download(bytes: BlobPart, name: string, type: string): void {
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
 
-const SUFFIX: Record<string, string> = {
-    svg: "svg", folded: "folded", speedscope: "speedscope.json", pprof: "pb", csv: "csv", d3: "json", stoke: "stoke",
-};
+/* The formats of the core: name, what it is for the reader, what is in it, and the suffix of the file. */
+export const FORMATS: readonly { format: string; title: string; about: string; suffix: string }[] = [
+    { format: "stoke", title: ".stoke", about: "the whole profile, for stoke", suffix: "stoke" },
+    { format: "svg", title: "SVG", about: "an interactive flame graph", suffix: "svg" },
+    { format: "folded", title: "Folded", about: "one line per stack", suffix: "folded" },
+    { format: "speedscope", title: "speedscope", about: "its JSON", suffix: "speedscope.json" },
+    { format: "firefox", title: "Firefox Profiler", about: "JSON for profiler.firefox.com", suffix: "firefox.json" },
+    { format: "pprof", title: "pprof", about: "profile.proto, for go tool pprof", suffix: "pb" },
+    { format: "callgrind", title: "callgrind", about: "for KCachegrind", suffix: "callgrind" },
+    { format: "dot", title: "DOT", about: "the call graph, for Graphviz", suffix: "dot" },
+    { format: "d3", title: "d3", about: "JSON for d3-flame-graph", suffix: "json" },
+    { format: "csv", title: "CSV", about: "the functions with self and total", suffix: "csv" },
+];
 
 /* The name of the file to save, without characters that file systems do not allow. */
 function stem(app: App): string {
@@ -32,14 +42,23 @@ function stem(app: App): string {
 export async function exportAs(app: App, format: string): Promise<void> {
     try {
         const bytes = await app.core.export(format);
-        download(bytes as BlobPart, `${stem(app)}.${SUFFIX[format] ?? format}`, "application/octet-stream");
+        download(bytes as BlobPart, `${stem(app)}.${FORMATS.find((f) => f.format === format)?.suffix ?? format}`, "application/octet-stream");
     } catch (error) {
         app.fail(error);
     }
 }
 
+/* The chart that the keys move, or the heat map; null in views of text. */
+function pictureOf(app: App): HTMLCanvasElement | null {
+    return app.steered?.picture() ?? document.querySelector<HTMLCanvasElement>("main .heat canvas");
+}
+
+export function hasPicture(app: App): boolean {
+    return app.steered !== null || app.state.view === "heat";
+}
+
 export function savePicture(app: App): void {
-    app.steered?.picture()?.toBlob((blob) => {
+    pictureOf(app)?.toBlob((blob) => {
         if (blob)
             download(blob, `${stem(app)}.png`, "image/png");
     });

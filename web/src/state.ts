@@ -42,6 +42,7 @@ export interface ViewState {
     flame: boolean; /* callers at the bottom */
     up: boolean; /* flame graph and tree begin with the leaves: callees before callers */
     color: Tone;
+    peek: boolean; /* functions with their direct callers and callees */
     sides: boolean; /* of two profiles: two flame graphs */
     search: string;
     pattern: boolean;
@@ -63,6 +64,7 @@ export const START: ViewState = {
     flame: false,
     up: false,
     color: Tone.Name,
+    peek: false,
     sides: false,
     search: "",
     pattern: false,
@@ -114,7 +116,7 @@ export function readState(hash: string): ViewState {
             state[key] = given[key] as number;
     if (Array.isArray(given["zoom"])) /* the first edition had no processes: a range of its flame graph */
         state.processes = false;
-    for (const key of ["count", "processes", "wall", "flame", "up", "sides", "pattern"] as const)
+    for (const key of ["count", "processes", "wall", "flame", "up", "peek", "sides", "pattern"] as const)
         if (typeof given[key] === "boolean")
             state[key] = given[key];
     for (const key of ["search", "chosen", "file"] as const)
@@ -143,6 +145,8 @@ export function filterText(f: Filter, time: (ns: number) => string): string {
         tid: "thread",
         pid: "process",
         cpu: "CPU",
+        label: "label",
+        "drop-label": "without label",
     };
     switch (f.verb) {
         case "time":

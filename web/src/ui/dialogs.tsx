@@ -7,9 +7,10 @@ import { ownerFilter } from "../filters";
 import { spanText } from "../axis";
 import { baseName, shownName, threadName, time, weight } from "../format";
 import type { SummaryInfo } from "../protocol";
-import { exportAs, savePage, savePicture } from "../save";
+import { exportAs, FORMATS, hasPicture, savePage, savePicture } from "../save";
 import { filterText } from "../state";
 import { FormatChoice, Formats } from "./formats";
+import { Labels } from "./labels";
 import { MoreTracks } from "./more_tracks";
 import { Licences } from "./licences";
 
@@ -218,6 +219,7 @@ const PATTERN_VERBS: [string, string][] = [
     ["focus", "Only stacks with"], ["ignore", "Without stacks with"], ["hide", "Without frames"], ["show", "Only frames"],
     ["show-from", "Stacks from"], ["collapse-module", "Collapse modules"], ["comm", "Threads named"], ["tid", "Threads with ID"], ["pid", "Processes with ID"], ["cpu", "CPUs"],
 ];
+const LABEL_VERBS: [string, string][] = [["label", "With label"], ["drop-label", "Without label"]];
 
 function AddFilter({ app }: { app: App }) {
     const [verb, setVerb] = useState("focus");
@@ -236,9 +238,9 @@ function AddFilter({ app }: { app: App }) {
         <Dialog app={app} title="Add a filter">
             <form class="line" onSubmit={apply}>
                 <select aria-label="Kind of filter" value={verb} onChange={(event) => setVerb(event.currentTarget.value)}>
-                    {PATTERN_VERBS.map(([name, title]) => <option key={name} value={name}>{title}</option>)}
+                    {[...PATTERN_VERBS, ...(app.profile?.labelled ? LABEL_VERBS : [])].map(([name, title]) => <option key={name} value={name}>{title}</option>)}
                 </select>
-                <input type="text" value={text} aria-label="Pattern" placeholder="regular expression, name or IDs" spellcheck={false}
+                <input type="text" value={text} aria-label="Pattern" placeholder={verb.endsWith("label") ? "key=value, with * and ?" : "regular expression, name or IDs"} spellcheck={false}
                     onInput={(event) => setText(event.currentTarget.value)} />
                 <button type="submit" class="primary">Add</button>
             </form>
@@ -254,20 +256,13 @@ function Export({ app }: { app: App }) {
     };
     const choices: [string, string, () => void][] = [
         ["Page", "this viewer with the shown profile, in one file", () => void savePage(app)],
-        [".stoke", "the whole profile, for stoke", () => void exportAs(app, "stoke")],
-        ["PNG", "the current picture", () => savePicture(app)],
-        ["SVG", "an interactive flame graph", () => void exportAs(app, "svg")],
-        ["Folded", "one line per stack", () => void exportAs(app, "folded")],
-        ["speedscope", "its JSON", () => void exportAs(app, "speedscope")],
-        ["pprof", "profile.proto, for go tool pprof", () => void exportAs(app, "pprof")],
-        ["DOT", "the call graph, for Graphviz", () => void exportAs(app, "dot")],
-        ["d3", "JSON for d3-flame-graph", () => void exportAs(app, "d3")],
-        ["CSV", "the functions with self and total", () => void exportAs(app, "csv")],
+        ...(hasPicture(app) ? [["PNG", "the current picture", () => savePicture(app)] as [string, string, () => void]] : []),
+        ...FORMATS.map(({ format, title, about }): [string, string, () => void] => [title, about, () => void exportAs(app, format)]),
     ];
     return (
         <Dialog app={app} title="Save what is shown">
             <div class="choices">
-                {choices.filter(([name]) => name !== "PNG" || app.steered).map(([name, what, run]) => (
+                {choices.map(([name, what, run]) => (
                     <button type="button" key={name} onClick={save(run)}><b>{name}</b><span class="faint">{what}</span></button>
                 ))}
             </div>
@@ -369,6 +364,7 @@ export function FilterBar({ app }: { app: App }) {
             ))}
             <button type="button" class="quiet" title="Add a filter (I)" onClick={() => app.openDialog("filter")}>+ Filter</button>
             <button type="button" class="quiet" title="Choose threads (t)" onClick={() => app.openDialog("threads")}>Threads</button>
+            {app.profile?.labelled && <button type="button" class="quiet" title="Choose labels (l)" onClick={() => app.openDialog("labels")}>Labels</button>}
             {(app.filters.canUndo || app.filters.canRedo) && (
                 <>
                     <button type="button" class="quiet" disabled={!app.filters.canUndo} title="Undo (Ctrl+Z)" onClick={() => void app.filters.undo()}>Undo</button>
@@ -386,6 +382,7 @@ export function Dialogs({ app }: { app: App }) {
             {app.dialog === "palette" && <CommandPalette app={app} />}
             {app.dialog === "threads" && <Threads app={app} />}
             {app.dialog === "tracks" && <MoreTracks app={app} />}
+            {app.dialog === "labels" && <Labels app={app} />}
             {app.dialog === "filter" && <AddFilter app={app} />}
             {app.dialog === "format" && <ReadAs app={app} />}
             {app.dialog === "export" && <Export app={app} />}

@@ -158,6 +158,7 @@ function ViewTools({ app }: { app: App }) {
             {["left", "tree", "sandwich"].includes(view) && severalProcesses(app) && (
                 <Switch title="Processes" about="Begin with processes and threads (P)" on={processes} set={(on) => void app.setProcesses(on)} />
             )}
+            {view === "sandwich" && <Switch title="Peek" about="List the functions that match the search, each with its direct callers and callees (p)" on={app.state.peek} set={(on) => app.setPeek(on)} />}
             {INVERTS.includes(view) && <Switch title="Inverted" about="Begin with the leaves, callers below them (v)" on={up} set={(on) => app.setInverted(on)} />}
         </div>
     );

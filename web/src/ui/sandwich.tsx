@@ -6,6 +6,7 @@ import { Chart, type FunctionInfo, Sort } from "../protocol";
 import { ChartPane } from "./chart";
 import { Details } from "./details";
 import { Dot, Ends } from "./name";
+import { Peek } from "./peek";
 import { Change, Figure, Rows } from "./rows";
 
 const PIECE = 200; /* rows per request */
@@ -100,6 +101,8 @@ function Functions({ app }: { app: App }) {
 
 export function Sandwich({ app }: { app: App }) {
     const label = app.chosen?.label ?? 0;
+    if (app.state.peek)
+        return <Peek app={app} />;
     return (
         <div class="sandwich">
             <Functions app={app} />

@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 import { baseName, count, share, shownName, threadName, time, weight, weightUnit } from "../format";
 import type { SummaryInfo } from "../protocol";
+import { labelFilter } from "./labels";
 import { Figure } from "./rows";
 
 function Facts({ app, info }: { app: App; info: SummaryInfo }) {
@@ -24,7 +25,13 @@ function Facts({ app, info }: { app: App; info: SummaryInfo }) {
     return (
         <dl class="facts">
             {facts.filter(([, value]) => value).map(([what, value]) => (
-                <div key={what} class={what === "Command" ? "wide" : ""} title={what === "Command" ? value : ""}><dt>{what}</dt><dd>{shownName(value)}</dd></div>
+                <div key={what} class={what === "Command" ? "wide" : ""} title={what === "Command" ? value : ""}>
+                    <dt>{what}</dt>
+                    <dd>
+                        {shownName(value)}
+                        {what === "Format" && app.latest && <> <button type="button" class="link" title="If it was detected incorrectly" onClick={() => app.openDialog("format")}>Read as another</button></>}
+                    </dd>
+                </div>
             ))}
         </dl>
     );
@@ -92,6 +99,18 @@ function Parts({ app, info }: { app: App; info: SummaryInfo }) {
                 ))}
                 {info.threads.length > 100 && <p class="faint">and {count(info.threads.length - 100)} more</p>}
             </section>
+            {info.labels && (
+                <section>
+                    <h2>Labels</h2>
+                    {info.labels.slice(0, 100).map((label) => (
+                        <button type="button" key={`${label.key}=${label.value}`} class="part" title="Show only samples with this label" onClick={() => void app.filters.add(labelFilter([label]))}>
+                            <Figure value={label.weight} total={info.weight} unit={unit} />
+                            <span>{shownName(`${label.key}=${label.value}`)}</span>
+                        </button>
+                    ))}
+                    {info.labels.length > 100 && <p class="faint">and {count(info.labels.length - 100)} more</p>}
+                </section>
+            )}
             <section>
                 <h2>Modules</h2>
                 {info.modules.slice(0, 100).map((m, i) => (
