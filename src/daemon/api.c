@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "codec/encode.h"
 #include "codec/json.h"
+#include "daemon/metrics_reply.h"
 #include "engine/save.h"
 #include "export/exporter.h"
 #include "lepd/machine.h"
@@ -19,6 +20,7 @@
 #define PROFILE_SECONDS 60  /* of /api/profile without `from` */
 #define PPROF_SECONDS 30    /* of /debug/pprof/profile */
 #define LABELS_SECONDS 3600 /* of /api/labels */
+#define METRIC_SECONDS 600  /* of /api/metrics */
 #define SPAN_MAX ((uint64_t)366 * 86400 * STORE_SECOND)
 
 static void fail(struct http_reply *r, unsigned status, const struct error *err)
@@ -217,7 +219,7 @@ static void answer_pprof(const struct daemon_api *api, const struct http_query *
     reply_profile(api, q, exporter_named(STR("pprof")), &span, r);
 }
 
-/* --- Labels and metrics ------------------------------------------------------------- */
+/* --- Labels ------------------------------------------------------------------------- */
 
 /* {"host":["a"],"service":["x","y"]}: labels are in the order of their keys' IDs. */
 static void write_labels(const struct profile *p, struct output *o)
@@ -268,6 +270,31 @@ static void answer_labels(const struct daemon_api *api, const struct http_query 
     profile_destroy(p);
 }
 
+/* --- Metrics ------------------------------------------------------------------------ */
+
+static void add_name(void *context, const char *value)
+{
+    struct daemon_metric_names *n = context;
+    if (n->count < DAEMON_METRIC_NAMES_MAX)
+        n->items[n->count++] = str_of(value);
+}
+
+static void answer_stored_metrics(const struct daemon_api *api,
+                                  const struct http_query *q, struct http_reply *r)
+{
+    struct error err = {.message = ""};
+    struct store_span span;
+    struct daemon_metric_names names = {.count = 0};
+    if (!read_span(q, METRIC_SECONDS, &span, &err)) {
+        fail(r, STATUS_BAD, &err);
+        return;
+    }
+    http_query_each(q, "name", add_name, &names);
+    r->type = "application/json";
+    if (!daemon_metrics_reply(api->metrics, api->store, &span, &names, &r->body, &err))
+        fail(r, STATUS_FAILED, &err);
+}
+
 static void put_own(struct output *o)
 {
     openmetrics_family(o, "process_cpu_seconds", OPENMETRICS_COUNTER, "seconds",
@@ -305,9 +332,11 @@ void daemon_api_answer(void *context, const struct http_query *q, struct http_re
         answer_pprof(api, q, r);
     } else if (str_equal(q->path, STR("/api/labels"))) {
         answer_labels(api, q, r);
+    } else if (str_equal(q->path, STR("/api/metrics"))) {
+        answer_stored_metrics(api, q, r);
     } else {
         r->status = STATUS_MISSING;
-        output_text(&r->body, "/metrics, /api/profile, /api/labels, "
+        output_text(&r->body, "/metrics, /api/profile, /api/metrics, /api/labels, "
                               "/debug/pprof/profile\n");
     }
     arena_count_in(before);

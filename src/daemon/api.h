@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP interface of stoke daemon: /metrics, /api/profile, /api/labels and
- * /debug/pprof/profile.
+/* The HTTP interface of stoke daemon: /metrics, /api/profile, /api/metrics, /api/labels
+ * and /debug/pprof/profile.
  *
  * Each request opens the store for itself, so requests do not wait for the sampling loop.
  * Its memory is bounded. */
 #ifndef STOKE_DAEMON_API_H
 #define STOKE_DAEMON_API_H
 
+#include "daemon/metrics.h"
 #include "http/server.h"
 
 #define DAEMON_API_MEMORY ((int64_t)256 << 20) /* of a request */
 
 struct daemon_api {
-    const char *store; /* location */
+    const char *store;              /* location */
+    struct daemon_metrics *metrics; /* NULL: those of the store only */
 };
 
 /* The function of struct http_settings; its context is a struct daemon_api. */

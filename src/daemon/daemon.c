@@ -2,6 +2,7 @@
 #include "daemon/daemon.h"
 #include "daemon/api.h"
 #include "daemon/history.h"
+#include "daemon/metrics.h"
 #include "daemon/names.h"
 #include "daemon/samples.h"
 #include "engine/sampling.h"
@@ -24,6 +25,7 @@ struct daemon {
     struct daemon_samples samples;
     struct daemon_names names;
     struct daemon_history history;
+    struct daemon_metrics metrics;
     struct lepd_server *lepd; /* or NULL */
     struct daemon_api api;
     struct http_settings http_settings;
@@ -68,11 +70,16 @@ static void end_window(struct daemon *d, uint64_t end)
         engine_note(d->report, "samples are lost: %s", err.message);
     w.profile = p;
     daemon_names_stored(&d->names);
-    w.names = daemon_names_late(&d->names, &w.name_count);
+    if (p)
+        w.names = daemon_names_late(&d->names, &w.name_count);
+    w.metrics = daemon_metrics_unstored(&d->metrics, &w.metric_count);
     d->failed = !daemon_history_add(&d->history, &w, &err);
-    if (d->failed)
+    if (d->failed) {
         d->err = err;
-    else if (p) /* the names are stored with the window */
+        return;
+    }
+    daemon_metrics_stored(&d->metrics);
+    if (p) /* the names are stored with the window */
         daemon_names_forget_late(&d->names);
 }
 
@@ -100,6 +107,7 @@ static bool turn(void *context, unsigned reasons, int *next)
     struct daemon *d = context;
     uint64_t complete = record_live_complete_until(&d->live);
     *next = DRAIN_MS;
+    daemon_metrics_turn(&d->metrics, os_clock_monotonic(), os_clock_real());
     daemon_samples_name(&d->samples, daemon_names_turn(&d->names, os_clock_monotonic()));
     publish(d, complete);
     if (reasons & OS_WAIT_STOP)
@@ -226,6 +234,7 @@ static bool start_http(struct daemon *d, struct error *err)
     if (!d->settings->listen)
         return true;
     d->api.store = d->settings->store;
+    d->api.metrics = &d->metrics;
     d->http_settings = (struct http_settings){.address = d->settings->listen,
                                               .token = d->settings->token,
                                               .answer = daemon_api_answer,
@@ -273,13 +282,14 @@ bool daemon_run(const struct daemon_settings *settings,
     d->samples.context = d;
     daemon_samples_init(&d->samples);
     daemon_names_init(&d->names);
-    bool ok = run(d, err);
+    bool ok = daemon_metrics_init(&d->metrics) ? run(d, err) : error_memory(err);
     lepd_server_stop(d->lepd);
     http_server_stop(d->http);
     record_live_close(&d->live);
     record_threads_free(&d->threads);
     daemon_samples_deinit(&d->samples);
     daemon_names_deinit(&d->names);
+    daemon_metrics_deinit(&d->metrics);
     daemon_history_deinit(&d->history);
     free(d);
     return ok;

@@ -11,7 +11,7 @@ static void remove_first(struct daemon_history *h)
 
 static void append(struct daemon_history *h, const struct store_window *w)
 {
-    if (!w->profile)
+    if (!w->profile && !w->metric_count)
         return;
     if (h->pending_count == DAEMON_PENDING_MAX) {
         remove_first(h);
@@ -44,7 +44,7 @@ bool daemon_history_add(struct daemon_history *h, const struct store_window *w,
 {
     bool ok = true;
     for (size_t i = 0; i < h->pending_count; i++) /* the caller gives them again */
-        h->pending[i].name_count = 0;
+        h->pending[i].name_count = h->pending[i].metric_count = 0;
     append(h, w);
     while (ok && h->pending_count) {
         ok = h->store->kind->add(h->store, &h->pending[0], err);

@@ -19,8 +19,8 @@ struct daemon_history {
     bool failing;     /* the last attempt failed, and the user knows it */
 };
 
-/* Takes the window's profile, which may be NULL: then nothing is stored. Stores what is
- * pending. Returns false and sets err if the store cannot be written. */
+/* Takes the window's profile, which may be NULL. Names and metrics must be valid until the
+ * next call, which has those that are not stored again. Stores what is pending. Returns false and sets err if the store cannot be written. */
 bool daemon_history_add(struct daemon_history *h, const struct store_window *w,
                         struct error *err);
 void daemon_history_deinit(struct daemon_history *h);

@@ -7,24 +7,29 @@
 
 #define PROCESSES_MAX 4194304 /* PID_MAX_LIMIT of the kernel */
 
-static void read_system(struct metrics *m, const struct metrics_source *s)
+static void read_basic(struct metrics *m, const struct metrics_source *s)
 {
     static const char *const pressure_files[PRESSURE_RESOURCES] = {
         "/proc/pressure/cpu", "/proc/pressure/memory", "/proc/pressure/io"};
     struct arena *a = &m->arena;
     cpu_counters_parse(s->read(s->context, "/proc/stat", a), a, &m->cpu);
-    cpu_counter_table_parse(s->read(s->context, "/proc/interrupts", a), a,
-                            &m->interrupts);
-    cpu_counter_table_parse(s->read(s->context, "/proc/softirqs", a), a, &m->softirqs);
     metric_fields_parse(s->read(s->context, "/proc/meminfo", a), a, &m->memory);
-    metric_fields_parse(s->read(s->context, "/proc/vmstat", a), a, &m->vm);
-    buddy_zones_parse(s->read(s->context, "/proc/buddyinfo", a), a, &m->buddy);
     disks_parse(s->read(s->context, "/proc/diskstats", a), a, &m->disks);
     network_interfaces_parse(s->read(s->context, "/proc/net/dev", a), a, &m->network);
     load_average_parse(s->read(s->context, "/proc/loadavg", a), &m->load);
     for (size_t i = 0; i < PRESSURE_RESOURCES; i++)
         m->has_pressure |=
             pressure_parse(s->read(s->context, pressure_files[i], a), m->pressure[i]);
+}
+
+static void read_others(struct metrics *m, const struct metrics_source *s)
+{
+    struct arena *a = &m->arena;
+    cpu_counter_table_parse(s->read(s->context, "/proc/interrupts", a), a,
+                            &m->interrupts);
+    cpu_counter_table_parse(s->read(s->context, "/proc/softirqs", a), a, &m->softirqs);
+    metric_fields_parse(s->read(s->context, "/proc/vmstat", a), a, &m->vm);
+    buddy_zones_parse(s->read(s->context, "/proc/buddyinfo", a), a, &m->buddy);
     struct str uptime = s->read(s->context, "/proc/uptime", a);
     number_parse_double(str_word(&uptime), &m->uptime);
 }
@@ -84,8 +89,10 @@ bool metrics_read(struct metrics *m, const struct metrics_source *source, unsign
                   uint64_t time, uint64_t wall)
 {
     *m = (struct metrics){.time = time, .wall = wall};
-    if (parts & METRICS_SYSTEM)
-        read_system(m, source);
+    if (parts & METRICS_BASIC)
+        read_basic(m, source);
+    if (parts & METRICS_OTHERS)
+        read_others(m, source);
     if (parts & METRICS_PROCESSES) {
         struct process_reader reader = {m, source, ARENA_INIT};
         source->processes(source->context, read_process, &reader);

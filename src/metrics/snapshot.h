@@ -45,8 +45,14 @@ struct metrics {
     bool has_processes;
 };
 
-/* Which parts to read. */
-enum metrics_parts { METRICS_SYSTEM = 1, METRICS_PROCESSES = 2 };
+/* Which parts to read. METRICS_BASIC: CPU, memory, disks, network, load, pressure; the
+ * other files of the system take longer. */
+enum metrics_parts {
+    METRICS_BASIC = 1,
+    METRICS_OTHERS = 2,
+    METRICS_SYSTEM = METRICS_BASIC | METRICS_OTHERS,
+    METRICS_PROCESSES = 4
+};
 
 /* Reads the parts at that time. What a machine does not have stays empty. Returns false
  * when memory is short. Call metrics_deinit in any case. */

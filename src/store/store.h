@@ -23,6 +23,7 @@
 
 #include "base/format.h"
 #include "model/builder.h"
+#include "store/metrics.h"
 
 #define STORE_SECOND ((uint64_t)1000000000)
 
@@ -33,14 +34,16 @@ struct store_name {
     struct str name;
 };
 
-/* Samples of a period, which are stored all or not at all. */
+/* Samples of a period and metrics, which are stored all or not at all. */
 struct store_window {
-    const struct profile *profile; /* of BUILD_KEEP, sample times as above */
+    const struct profile *profile; /* of BUILD_KEEP, sample times as above; NULL: none */
     uint64_t start, end;
     double rate;                    /* samples per second and CPU */
     uint64_t lost;                  /* samples that the kernel could not record */
     const struct store_name *names; /* known since the window before */
     size_t name_count;
+    const struct store_metric_block *metrics; /* replace the stored values */
+    size_t metric_count;
 };
 
 struct store_span {
@@ -55,7 +58,8 @@ struct store_limits {
 
 struct store_usage {
     uint64_t bytes;
-    uint64_t data_bytes; /* of these, rows of samples */
+    uint64_t data_bytes;   /* of these, rows of samples */
+    uint64_t metric_bytes; /* of these, metrics */
     uint64_t windows, rows, samples, lost;
     uint64_t stacks, frames, series; /* distinct */
     uint64_t first, last;            /* times; 0: the store is empty */
@@ -85,6 +89,12 @@ struct store_kind {
     /* Adds the samples of a span to the builder, and their facts. */
     bool (*read)(struct store *s, const struct store_span *span, struct builder *b,
                  struct error *err);
+
+    /* Calls `each` with the blocks of a span, of that step, in order of time. The block is
+     * valid during the call. `each` returns false to stop. */
+    bool (*read_metrics)(struct store *s, const struct store_span *span, uint32_t step,
+                         bool (*each)(void *context, const struct store_metric_block *b),
+                         void *context, struct error *err);
 
     /* Removes what is beyond the limits. Takes a bounded time: call it regularly. */
     bool (*retain)(struct store *s, const struct store_limits *limits, uint64_t now,

@@ -131,6 +131,55 @@ def go_pprof(daemon):
     return done.stdout.split("\n")[0]
 
 
+def columns(daemon, query):
+    status, kind, body = daemon.get("/api/metrics?" + query)
+    expect((status, kind), (200, "application/json"), body)
+    reply = json.loads(body)
+    for metric in reply["metrics"]:
+        expect(len(metric["values"]), reply["count"], metric["name"])
+    return reply, {metric["name"]: metric["values"] for metric in reply["metrics"]}
+
+
+def cpu_ticks():
+    """Busy and all time of the CPUs: ms."""
+    with open("/proc/stat", encoding="ascii") as file:
+        modes = [int(word) * 10 for word in file.readline().split()[1:9]]
+    return sum(modes) - modes[3] - modes[4], sum(modes)
+
+
+def stored_metrics(daemon):
+    """CPU time of some seconds as /proc/stat has it; memory; disks. Then the store alone has them."""
+    before, start = cpu_ticks(), time.time()
+    time.sleep(4)
+    after, end = cpu_ticks(), time.time()
+    reply = names = {}
+    limit = time.monotonic() + 120
+    while time.monotonic() < limit:
+        reply, names = columns(daemon, f"from={int(start)}&to={int(end) + 1}&name=cpu&name=memory.total")
+        if names and names["cpu.user"][-1] is not None:
+            break
+        time.sleep(0.2)
+    expect((reply["start"], reply["step"]), (int(start), 1))
+    modes = ("user", "nice", "system", "irq", "softirq", "steal", "idle", "iowait")
+    seconds = [sum(names["cpu." + mode][i] for mode in modes) for i in range(reply["count"])]
+    cpus = names["cpu.count"][0]
+    # a tick is 10 ms; on a loaded machine a reading is late, and its neighbour has the rest
+    mean = sum(seconds) / len(seconds)
+    assert abs(mean - 1000 * cpus) < 150 * cpus, seconds
+    busy = sum(sum(names["cpu." + mode]) for mode in modes[:6]) / sum(seconds)
+    truth = (after[0] - before[0]) / (after[1] - before[1])
+    assert abs(busy - truth) < 0.3, (busy, truth)
+    with open("/proc/meminfo", encoding="ascii") as file:
+        total = int(file.readline().split()[1]) * 1024
+    expect(set(names["memory.total"]), {total})
+    assert "memory.free" not in names, names.keys()
+    _, everything = columns(daemon, f"from={int(start)}&to={int(end)}")
+    assert {"disk.read", "net.in", "load.1", "core.0.user"} <= set(everything), everything.keys()
+    _, minutes = columns(daemon, "from=-1d&name=cpu.user")
+    assert any(value is not None for value in minutes.get("cpu.user", [])), "no minutes"
+    return f"{len(everything)} metrics, CPU {busy:.0%}, /proc {truth:.0%}"
+
+
 def refused(daemon):
     expect(daemon.get("/metrics", Host="attacker.example")[0], 421, "another host")
     expect(daemon.get("/metrics", Host="localhost.attacker.example:80")[0], 421, "another host")
@@ -180,6 +229,7 @@ def starts(report):
 
 def run_cases(report, daemon):
     for name, check in {"metrics": metrics, "history": history, "formats": formats, "labels": labels,
+                        "metrics of seconds": stored_metrics,
                         "go tool pprof": go_pprof, "refused requests": refused}.items():
         try:
             said = check(daemon)

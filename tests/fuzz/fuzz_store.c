@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes the blobs of a store: the rows of a window, packed and plain, and the labels of a
- * series. Rows that are read are written and read again, and are then the same. */
+/* Fuzzes the blobs of a store: the rows of a window, blocks of metrics, and the labels of a
+ * series. What is read is written and read again, and is then the same. */
 #include "fuzz.h"
+#include "store/metrics.h"
 #include "store/rows.h"
 #include "store/series.h"
 
@@ -28,6 +29,25 @@ static void check_rows(struct str bytes)
     arena_deinit(&arena);
 }
 
+static void check_metrics(struct str bytes)
+{
+    struct arena arena = ARENA_INIT;
+    struct store_metric_block b = {0}, again = {0};
+    struct output out = OUTPUT_BUFFER;
+    struct error err;
+    if (store_metrics_decode(bytes, &arena, &b, &err) &&
+        store_metrics_encode(&b, &out, &err)) {
+        CHECK(store_metrics_decode(output_contents(&out), &arena, &again, &err));
+        CHECK(b.count == again.count);
+        for (size_t i = 0; i < b.count; i++)
+            CHECK(str_equal(b.items[i].name, again.items[i].name) &&
+                  memcmp(b.items[i].values, again.items[i].values,
+                         sizeof b.items[i].values) == 0);
+    }
+    output_deinit(&out);
+    arena_deinit(&arena);
+}
+
 static void check_series(struct str bytes)
 {
     struct builder b;
@@ -46,6 +66,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 {
     struct str bytes = {(const char *)data, size};
     check_rows(bytes);
+    check_metrics(bytes);
     check_series(bytes);
     return 0;
 }

@@ -261,7 +261,8 @@ static void make_version_1(void)
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     run_sql(db, "BEGIN");
     make_rows_of_stacks(db);
-    run_sql(db, "DROP TABLE stacks; DROP TABLE symbol; PRAGMA user_version=1; COMMIT");
+    run_sql(db, "DROP TABLE stacks; DROP TABLE symbol; DROP TABLE metrics;"
+                "PRAGMA user_version=1; COMMIT");
     sqlite3_close(db);
 }
 
@@ -328,6 +329,69 @@ static void retention_removes_the_oldest(void **state)
     store_close(s);
 }
 
+/* --- Metrics ------------------------------------------------------------------------ */
+
+#define MINUTE_START ((START + 7200) / 60 * 60)
+
+static void add_metric(struct store *s, struct arena *a, uint64_t minute, size_t second,
+                       int64_t value)
+{
+    struct error err;
+    struct store_metric_block b = {.start = MINUTE_START + 60 * minute, .step = 1};
+    struct store_window w = {.metrics = &b, .metric_count = 1};
+    store_metric_put(&b, a, STR("cpu.user"), STR("ms/s"), 0)->values[second] = value;
+    assert_true(s->kind->add(s, &w, &err));
+}
+
+static bool sum_block(void *context, const struct store_metric_block *b)
+{
+    int64_t *sum = context;
+    for (size_t i = 0; i < b->count; i++)
+        for (size_t k = 0; k < STORE_BLOCK_VALUES; k++)
+            if (b->items[i].values[k] != STORE_NO_VALUE)
+                *sum += b->items[i].values[k];
+    return true;
+}
+
+static int64_t sum_of(struct store *s, uint64_t from, uint64_t to, uint32_t step)
+{
+    struct error err;
+    int64_t sum = 0;
+    struct store_span span = {from * STORE_SECOND, to * STORE_SECOND};
+    assert_true(s->kind->read_metrics(s, &span, step, sum_block, &sum, &err));
+    return sum;
+}
+
+/* Without samples; a minute is written several times. */
+static void metrics_are_stored_and_removed(void **state)
+{
+    struct error err;
+    struct arena a = ARENA_INIT;
+    struct store_usage u;
+    struct store_limits age = {.age = 120 * STORE_SECOND};
+    (void)state;
+    struct store *s = store_open(path, STORE_WRITE, &err);
+    assert_non_null(s);
+    for (uint64_t minute = 0; minute < 4; minute++) {
+        add_metric(s, &a, minute, 3, 100);
+        add_metric(s, &a, minute, 4, 10);
+        add_metric(s, &a, minute, 3, 1); /* replaces */
+    }
+    assert_int_equal(sum_of(s, 0, UINT64_MAX / STORE_SECOND, 1), 44);
+    assert_int_equal(sum_of(s, 0, UINT64_MAX / STORE_SECOND, 60), 0);
+    assert_int_equal(sum_of(s, MINUTE_START + 59, MINUTE_START + 61, 1), 22);
+    assert_int_equal(sum_of(s, MINUTE_START + 60, MINUTE_START + 120, 1), 11);
+    assert_true(s->kind->retain(s, &age, (MINUTE_START + 240) * STORE_SECOND, &err));
+    assert_int_equal(sum_of(s, 0, UINT64_MAX / STORE_SECOND, 1), 22);
+    assert_true(s->kind->usage(s, &u, &err));
+    assert_true(u.metric_bytes > 0);
+    struct store_limits size = {.bytes = 1};
+    assert_true(s->kind->retain(s, &size, (MINUTE_START + 240) * STORE_SECOND, &err));
+    assert_int_equal(sum_of(s, 0, UINT64_MAX / STORE_SECOND, 1), 0);
+    store_close(s);
+    arena_deinit(&a);
+}
+
 /* Built without SQLite, there is no store. */
 static bool is_absent(void)
 {
@@ -366,6 +430,7 @@ int main(void)
         cmocka_unit_test(version_1_is_read_and_continued),
 #endif
         cmocka_unit_test(retention_removes_the_oldest),
+        cmocka_unit_test(metrics_are_stored_and_removed),
     };
     if (is_absent()) {
         puts("1..1\nok 1 - store # SKIP stoke was built without SQLite");

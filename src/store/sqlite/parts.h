@@ -33,6 +33,9 @@ enum sqlite_statement {
     SQL_READ_FRAME,
     SQL_READ_SYMBOL,
     SQL_READ_SERIES,
+    SQL_ADD_METRICS,
+    SQL_FIND_METRICS,
+    SQL_READ_METRICS,
     SQL_COUNT
 };
 
@@ -107,6 +110,15 @@ void sqlite_forget(struct sqlite_store *s);
 bool sqlite_store_add(struct store *s, const struct store_window *w, struct error *err);
 bool sqlite_store_read(struct store *s, const struct store_span *span, struct builder *b,
                        struct error *err);
+
+/* Adds blocks of metrics, in the transaction of the caller. */
+bool sqlite_add_metrics(struct sqlite_store *s, const struct store_metric_block *blocks,
+                        size_t count, struct error *err);
+bool sqlite_store_read_metrics(struct store *base, const struct store_span *span,
+                               uint32_t step,
+                               bool (*each)(void *context,
+                                            const struct store_metric_block *b),
+                               void *context, struct error *err);
 bool sqlite_store_retain(struct store *s, const struct store_limits *limits, uint64_t now,
                          struct error *err);
 bool sqlite_store_usage(struct store *s, struct store_usage *u, struct error *err);

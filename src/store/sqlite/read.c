@@ -311,6 +311,8 @@ bool sqlite_store_usage(struct store *base, struct store_usage *u, struct error 
         {"PRAGMA page_count", &pages},
         {"PRAGMA page_size", &size},
         {"SELECT sum(length(data)) FROM window", &u->data_bytes},
+        {s->version >= 3 ? "SELECT total(length(data)) FROM metrics" : "SELECT 0",
+         &u->metric_bytes},
         {"SELECT count(*) FROM window", &u->windows},
         {"SELECT sum(rows) FROM window", &u->rows},
         {"SELECT sum(samples) FROM window", &u->samples},

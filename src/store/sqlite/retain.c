@@ -15,6 +15,30 @@ static bool remove_old(struct sqlite_store *s, uint64_t before, struct error *er
     return sqlite_run(s, sql, err);
 }
 
+/* Blocks of metrics that end before that time. */
+static bool remove_old_metrics(struct sqlite_store *s, uint64_t before, struct error *err)
+{
+    char sql[200];
+    format_text(sql, sizeof sql,
+                "DELETE FROM metrics WHERE id IN (SELECT id FROM metrics WHERE "
+                "start + step * %d <= %llu LIMIT " WINDOWS_AT_ONCE ")",
+                STORE_BLOCK_VALUES, (unsigned long long)(before / STORE_SECOND));
+    return sqlite_run(s, sql, err);
+}
+
+/* When the store is too large, metrics go with the windows of their time. Without windows,
+ * the oldest go. */
+static bool remove_first_metrics(struct sqlite_store *s, struct error *err)
+{
+    uint64_t first = 0;
+    if (sqlite_number(s, "SELECT min(start) FROM window", &first) && first)
+        return remove_old_metrics(s, first, err);
+    return sqlite_run(s,
+                      "DELETE FROM metrics WHERE id IN (SELECT id FROM metrics "
+                      "ORDER BY start LIMIT " WINDOWS_AT_ONCE ")",
+                      err);
+}
+
 /* Pages in use: those on the free list are returned or used again. */
 static bool used_bytes(struct sqlite_store *s, uint64_t *bytes, struct error *err)
 {
@@ -33,10 +57,11 @@ static bool remove_above(struct sqlite_store *s, uint64_t most, struct error *er
     if (!used_bytes(s, &bytes, err))
         return false;
     return bytes <= most ||
-           sqlite_run(s,
-                      "DELETE FROM window WHERE id IN (SELECT id FROM window "
-                      "ORDER BY start LIMIT " WINDOWS_AT_ONCE ")",
-                      err);
+           (sqlite_run(s,
+                       "DELETE FROM window WHERE id IN (SELECT id FROM "
+                       "window ORDER BY start LIMIT " WINDOWS_AT_ONCE ")",
+                       err) &&
+            remove_first_metrics(s, err));
 }
 
 /* Without windows nothing refers to the other tables. */
@@ -80,7 +105,9 @@ bool sqlite_store_retain(struct store *base, const struct store_limits *limits,
                          uint64_t now, struct error *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    if (limits->age && now > limits->age && !remove_old(s, now - limits->age, err))
+    if (limits->age && now > limits->age &&
+        !(remove_old(s, now - limits->age, err) &&
+          remove_old_metrics(s, now - limits->age, err)))
         return false;
     if (limits->bytes && !remove_above(s, limits->bytes, err))
         return false;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define APPLICATION 0x53746f6b /* "Stok", in the file's header */
-#define VERSION 2
+#define VERSION 3
 #define VERSION_OLDEST 1 /* which is read, and changed to the newest by the writer */
 #define TEXT_OF(number) TEXT_OF_(number)
 #define TEXT_OF_(number) #number
@@ -13,6 +13,8 @@ static const char *const tables[][2] = {
     {"frame", "CREATE TABLE frame(id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, "
               "kind INTEGER, name BLOB, module INTEGER, file BLOB, line INTEGER, "
               "offset INTEGER)"},
+    {"metrics", "CREATE TABLE metrics(id INTEGER PRIMARY KEY, step INTEGER NOT NULL, "
+                "start INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE(step, start))"},
     {"module", "CREATE TABLE module(id INTEGER PRIMARY KEY, path BLOB NOT NULL, "
                "build_id BLOB NOT NULL, UNIQUE(path, build_id))"},
     {"series",
@@ -30,11 +32,26 @@ static const char *const tables[][2] = {
 };
 
 #define TABLES (sizeof tables / sizeof *tables)
-#define TABLES_OF_1 (TABLES - 2) /* without the following */
 
-static bool is_since_2(const char *name)
+/* The version that introduced a table. */
+static uint64_t since(const char *name)
 {
-    return strcmp(name, "stacks") == 0 || strcmp(name, "symbol") == 0;
+    static const struct {
+        const char *name;
+        uint64_t version;
+    } added[] = {{"stacks", 2}, {"symbol", 2}, {"metrics", 3}};
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++)
+        if (strcmp(name, added[i].name) == 0)
+            return added[i].version;
+    return 1;
+}
+
+static size_t tables_of(uint64_t version)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < TABLES; i++)
+        count += since(tables[i][0]) <= version;
+    return count;
 }
 
 static const char window_index[] = "CREATE INDEX window_start ON window(start)";
@@ -60,12 +77,12 @@ static bool create_new(struct sqlite_store *s, struct error *err)
     return ok && sqlite_run(s, window_index, err) && set_version(s, err);
 }
 
-/* Adds what version 1 lacks. Its stacks stay where they are. */
-static bool change_1_to_2(struct sqlite_store *s, struct error *err)
+/* Adds the tables that an older version lacks. Stacks of version 1 stay where they are. */
+static bool change_version(struct sqlite_store *s, uint64_t from, struct error *err)
 {
     bool ok = sqlite_run(s, "BEGIN IMMEDIATE", err);
     for (size_t i = 0; ok && i < TABLES; i++)
-        if (is_since_2(tables[i][0]))
+        if (since(tables[i][0]) > from)
             ok = sqlite_run(s, tables[i][1], err);
     return ok && set_version(s, err);
 }
@@ -79,8 +96,8 @@ bool sqlite_schema_create(struct sqlite_store *s, struct error *err)
         return create_new(s, err);
     if (!sqlite_schema_check(s, err))
         return false;
-    return !sqlite_number(s, "PRAGMA user_version", &version) || version != 1 ||
-           change_1_to_2(s, err);
+    return !sqlite_number(s, "PRAGMA user_version", &version) || version == VERSION ||
+           change_version(s, version, err);
 }
 
 static bool is_expected(struct str name, struct str sql)
@@ -128,8 +145,7 @@ bool sqlite_schema_check(struct sqlite_store *s, struct error *err)
                   (unsigned long long)version, VERSION_OLDEST, VERSION);
         return error_hint(err, "use the stoke that wrote it, or start a new store");
     }
-    size_t expected = version == 1 ? TABLES_OF_1 : TABLES;
-    if (!count_expected(s, &count) || count != expected + 1) {
+    if (!count_expected(s, &count) || count != tables_of(version) + 1) {
         error_set(err, "the tables of the store are not those of its version");
         return error_hint(err, "the file is damaged, or another program changed it");
     }

@@ -118,6 +118,7 @@ const struct store_kind store_kind_sqlite = {
     .close = close_store,
     .add = sqlite_store_add,
     .read = sqlite_store_read,
+    .read_metrics = sqlite_store_read_metrics,
     .retain = sqlite_store_retain,
     .usage = sqlite_store_usage,
 };

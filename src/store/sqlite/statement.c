@@ -29,6 +29,11 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_READ_SYMBOL] = "SELECT name, end FROM symbol WHERE module=?1 AND start<=?2 "
                         "ORDER BY start DESC LIMIT 1",
     [SQL_READ_SERIES] = "SELECT labels FROM series WHERE id=?1",
+    [SQL_ADD_METRICS] = "INSERT OR REPLACE INTO metrics(step, start, data) "
+                        "VALUES(?1, ?2, ?3)",
+    [SQL_FIND_METRICS] = "SELECT data FROM metrics WHERE step=?1 AND start=?2",
+    [SQL_READ_METRICS] = "SELECT start, data FROM metrics WHERE step=?1 AND start>?2 "
+                         "AND start<?3 ORDER BY start",
 };
 
 bool sqlite_failed(struct sqlite_store *s, const char *what, struct error *err)

@@ -406,14 +406,21 @@ static bool allocate(struct adding *a, struct error *err)
     return !a->arena.failed || error_memory(err);
 }
 
+static bool add_samples(struct adding *a, struct error *err)
+{
+    return prepare_known(a, err) && store_stacks(a, err) && store_names(a, err) &&
+           make_rows(a, err) && add_window(a, err);
+}
+
 bool sqlite_store_add(struct store *base, const struct store_window *w, struct error *err)
 {
     struct adding a = {.s = sqlite_store_of(base), .w = w, .p = w->profile};
     struct error ignored;
-    bool ok = allocate(&a, err) && step(a.s, SQL_BEGIN, err);
+    bool ok = (!a.p || allocate(&a, err)) && step(a.s, SQL_BEGIN, err);
     if (ok) {
-        ok = prepare_known(&a, err) && store_stacks(&a, err) && store_names(&a, err) &&
-             make_rows(&a, err) && add_window(&a, err) && step(a.s, SQL_COMMIT, err);
+        ok = (!a.p || add_samples(&a, err)) &&
+             sqlite_add_metrics(a.s, w->metrics, w->metric_count, err) &&
+             step(a.s, SQL_COMMIT, err);
         if (!ok && !sqlite3_get_autocommit(a.s->db))
             step(a.s, SQL_ROLLBACK, &ignored);
         if (!ok) /* the ids of this window do not exist */
