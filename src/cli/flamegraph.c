@@ -65,7 +65,8 @@ static void warn(const struct profile *p, const struct export_options *options)
         samples += counts ? s->weight : (double)s->count;
     }
     if (sum != 0 && samples < SAMPLES_FEW)
-        message_note("only %g samples: narrow frames are not significant", samples);
+        message_note("only %g sample%s: narrow frames are not significant", samples,
+                     samples == 1 ? "" : "s");
     if (options->svg->total > 0 && options->svg->total < sum)
         message_note("--total %g is ignored: it is less than the sum %g",
                      options->svg->total, sum);

@@ -166,13 +166,26 @@ static struct words words_of(struct str text)
     return words;
 }
 
+/* "- text", "> text", "| text", "2. text": an item of a list, a quotation, a table. */
+static bool is_list_item(struct str text)
+{
+    struct str mark = str_word(&text);
+    bool digits = mark.len > 1 && byte_is_digit(mark.ptr[0]);
+    for (size_t i = 0; digits && i + 1 < mark.len; i++)
+        digits = byte_is_digit(mark.ptr[i]);
+    char last = mark.len ? mark.ptr[mark.len - 1] : 0;
+    bool one = mark.len == 1 && strchr("-*+>|", last);
+    return last && str_word(&text).len &&
+           (one || (digits && (last == '.' || last == ')')));
+}
+
 /* Whether a single frame is accepted. It could as well be a row of a table, or a line
  * of a log or of a configuration, so it is rejected if anything indicates that. */
 static bool is_frame_like(struct str text)
 {
     struct str counts = text;
     struct count ignored;
-    if (text.len == 0 || str_has(text, STR("\"")))
+    if (text.len == 0 || str_has(text, STR("\"")) || is_list_item(text))
         return false;
     if (take_count(&counts, &ignored) == LINE_GOOD && counts.len &&
         take_count(&counts, &ignored) == LINE_GOOD)
@@ -205,8 +218,8 @@ static void add_share(struct folded_share *share, struct str text)
         return;
     }
     bool stack = str_find(line.stack, ';') < line.stack.len;
-    bool like = stack ? is_stack_like(line.stack) : is_frame_like(line.stack);
-    like &= !byte_is_space(text.ptr[0]);
+    bool like = stack ? is_stack_like(line.stack)
+                      : is_frame_like(line.stack) && !byte_is_space(text.ptr[0]);
     share->good += like;
     share->stacks += like && stack;
     share->bad += !like;
@@ -240,11 +253,20 @@ static bool is_differential(struct str head)
     return good && pairs == good;
 }
 
+/* A difference of files or a mail: their lines can be those of folded stacks. */
+static bool is_other_text(struct str head)
+{
+    struct str rest = head, first = str_cut(&rest, '\n'), second = str_cut(&rest, '\n');
+    return str_starts(first, STR("diff ")) || str_starts(first, STR("Index: ")) ||
+           (str_starts(first, STR("--- ")) && str_starts(second, STR("+++ "))) ||
+           (str_starts(first, STR("From ")) && str_has(head, STR("\nSubject:")));
+}
+
 /* The format has no signature, so most lines must be such stacks; nearly all of them
  * if few have more than one frame. */
 static int folded_probe(struct str head)
 {
-    if (memchr(head.ptr, 0, head.len))
+    if (memchr(head.ptr, 0, head.len) || is_other_text(head))
         return 0;
     if (head.len == IMPORT_HEAD_SIZE && str_find(head, '\n') == head.len)
         return str_find(head, ';') < head.len ? 20 : 0; /* a single very deep stack */

@@ -183,6 +183,12 @@ def no_profiles(r):
         "mail.mbox": lines_of(50, lambda i: f"From {word()}@x Sun Nov 22 18:00:00 2026\n"
                                             f"Subject: {word()}\n\n{word()} {word()}\n"),
         "readme.md": "# Title\n\n" + lines_of(90, lambda i: f"- item {word()}: {i}"),
+        "list.md": "# Title\n\n" + lines_of(90, lambda i: f"- {word()} {i}"),
+        "stars.md": lines_of(90, lambda i: f"* see {word()} {i}"),
+        "numbered.md": lines_of(90, lambda i: f"{i}. {word()} {number()}"),
+        "quotation.txt": lines_of(90, lambda i: f"> {word()} {i}"),
+        "stacks.mbox": "From a@x Sun Nov 22 18:00:00 2026\nSubject: b\n\n" +
+                       lines_of(90, lambda i: f"{word()};{word()} {i}"),
         "prose.txt": lines_of(90, lambda i: " ".join(word() for _ in range(9)) + "."),
         "page.html": "<!doctype html>\n<html><body>" + lines_of(90, lambda i: f"<p>{i}"),
         "drawing.xml": "<?xml version='1.0'?>\n<a>" + lines_of(90, lambda i: f"<b>{i}</b>"),
@@ -207,6 +213,11 @@ def no_profiles(r):
                        base64.encodebytes(r.randbytes(900)).decode(),
         "change.diff": "--- a\n+++ b\n@@ -1,3 +1,3 @@\n" +
                        lines_of(90, lambda i: f"+{word()} {word()}({i});"),
+        "stacks.diff": "--- a\n+++ b\n@@ -1,90 +1,90 @@\n" +
+                       lines_of(90, lambda i: f"{r.choice('+- ')}{word()};{word()} {i}"),
+        "git.diff": "diff --git a/x b/x\nindex 12..34 100644\n--- a/x\n+++ b/x\n" +
+                    lines_of(90, lambda i: f"+{word()};{word()} {i}"),
+        "plain.diff": lines_of(90, lambda i: f"{i}c{i}\n< {word()} {i}\n---\n> {word()} 1"),
         "lua.jp": "45%  main\n  -- 80%  a\n  -- 20%  b\n30%  work\n  -- 100%  c\n",
     }
 
@@ -255,6 +266,8 @@ FOLDED = {
     "brackets": "[unknown];[kernel.kallsyms] 5\n{main};a.php:12 7\n",
     "locations": "main (a.py:12);f (b.py:3) 4\n<module> (a.py:5) 3\n",
     "kernel": "swapper;do_idle_[k];mwait_[k] 5\n",
+    "space before": " main;f 1\n main;g 2\n",
+    "signs": "-;+ 1\n*;> 2\n- 3\n",
     "negative": "main;f -1\nmain;g 3\n",
 }
 
