@@ -26,23 +26,71 @@ static uint64_t word_at(const char *p)
     return word;
 }
 
+/* --- One record -------------------------------------------------------------------- */
+
+/* The layout of the records of a trace. */
+struct layout {
+    size_t words;
+    uint64_t valid;
+};
+
+/* Whether a record has an instruction, and no valid bit in its cycle. */
+static bool is_record(const char *p, struct layout layout)
+{
+    uint64_t any = 0;
+    for (size_t j = 1; j < layout.words; j++)
+        any |= word_at(p + j * 8);
+    return (any & layout.valid) && !(word_at(p) & layout.valid);
+}
+
+/* A larger distance between two cycles is checked closely. */
+#define LEAP_MIN ((uint64_t)1 << 20)
+
+/* This many records in order are not there by chance. */
+#define RECORDS_IN_ORDER 8
+
+/* Whether records begin at p whose cycles continue `cycle`; `left` bytes are
+ * available, and `last` is set if nothing follows them. */
+static bool are_in_order(const char *p, size_t left, bool last, uint64_t cycle,
+                         struct layout layout)
+{
+    size_t size = layout.words * 8, i;
+    for (i = 0; i < RECORDS_IN_ORDER && left >= size; i++, p += size, left -= size) {
+        if (!is_record(p, layout) || word_at(p) < cycle ||
+            (i > 0 && word_at(p) - cycle > LEAP_MIN))
+            return false;
+        cycle = word_at(p);
+    }
+    return i == RECORDS_IN_ORDER || (i > 0 && last && left == 0);
+}
+
 /* --- The size of a record ---------------------------------------------------------- */
 
-/* The share of the first records that are valid with that number of words. */
+/* The bytes up to records that are in order; 0 if there are none nearby. The lost bytes
+ * of a damaged trace shift all later records. */
+static size_t find_order(struct str text, struct layout layout)
+{
+    for (size_t at = 1; at < 2 * layout.words * 8 && at < text.len; at++)
+        if (are_in_order(text.ptr + at, text.len - at, false, 0, layout))
+            return at;
+    return 0;
+}
+
+/* The share of the first records that are valid with that number of words. Damage up to
+ * records that are in order does not count. */
 static double sense(struct str head, size_t words, uint64_t valid)
 {
-    size_t size = words * 8, count = head.len / size, good = 0;
+    struct layout layout = {.words = words, .valid = valid};
+    size_t size = words * 8, good = 0, count = 0;
     uint64_t last = 0;
-    if (count > RECORDS_PROBED)
-        count = RECORDS_PROBED;
-    for (size_t i = 0; i < count; i++) {
-        const char *record = head.ptr + i * size;
-        uint64_t cycle = word_at(record), any = 0;
-        for (size_t j = 1; j < words; j++)
-            any |= word_at(record + j * 8);
-        bool sound = (any & valid) && !(cycle & VALID) && cycle >= last;
+    while (head.len >= size && count < RECORDS_PROBED) {
+        bool sound = is_record(head.ptr, layout) && !(word_at(head.ptr) & VALID) &&
+                     word_at(head.ptr) >= last;
+        size_t step = sound ? 0 : find_order(head, layout);
         good += sound;
-        last = cycle;
+        count += step == 0;
+        last = step ? 0 : word_at(head.ptr);
+        head = str_skip(head, step ? step : size);
     }
     return count ? (double)good / (double)count : 0;
 }
@@ -75,24 +123,6 @@ static uint64_t find_valid(struct str head, size_t words)
 }
 
 /* --- Records ----------------------------------------------------------------------- */
-
-/* The layout of the records of a trace. */
-struct layout {
-    size_t words;
-    uint64_t valid;
-};
-
-/* Whether a record has an instruction, and no valid bit in its cycle. */
-static bool is_record(const char *p, struct layout layout)
-{
-    uint64_t any = 0;
-    for (size_t j = 1; j < layout.words; j++)
-        any |= word_at(p + j * 8);
-    return (any & layout.valid) && !(word_at(p) & layout.valid);
-}
-
-/* A larger distance between two cycles is checked closely. */
-#define LEAP_MIN ((uint64_t)1 << 20)
 
 /* Whether a record continues the one before. */
 static bool is_next(const struct trace_reader *r, const char *p, struct layout layout)
@@ -155,24 +185,6 @@ static size_t take_some(struct trace_reader *r, size_t count, struct layout layo
 }
 
 /* --- Damage -------------------------------------------------------------------------- */
-
-/* This many records in order are not there by chance. */
-#define RECORDS_IN_ORDER 8
-
-/* Whether records begin at p whose cycles continue `cycle`; `left` bytes are
- * available, and `last` is set if nothing follows them. */
-static bool are_in_order(const char *p, size_t left, bool last, uint64_t cycle,
-                         struct layout layout)
-{
-    size_t size = layout.words * 8, i;
-    for (i = 0; i < RECORDS_IN_ORDER && left >= size; i++, p += size, left -= size) {
-        if (!is_record(p, layout) || word_at(p) < cycle ||
-            (i > 0 && word_at(p) - cycle > LEAP_MIN))
-            return false;
-        cycle = word_at(p);
-    }
-    return i == RECORDS_IN_ORDER || (i > 0 && last && left == 0);
-}
 
 /* Skips damaged bytes, at least one, up to records in order, or to the end. */
 static bool skip_damage(struct trace_reader *r, struct layout layout, struct error *err)

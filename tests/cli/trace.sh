@@ -215,9 +215,9 @@ def total(data):
     sums = [float(line.rsplit(" ", 1)[1]) for line in done.stdout.splitlines()]
     return sum(sums), "damaged bytes" in done.stderr, done.returncode
 chance = random.Random(7)
-for ipc in (1, 2, 4, 7):
+for ipc, count in (1, 5000), (2, 5000), (4, 5000), (7, 5000), (1, 150), (3, 150), (7, 200):
     records, cycle, pc = [], 1000, 0x80000000
-    for _ in range(5000):
+    for _ in range(count):
         words = [VALID | pc + 4 * i for i in range(chance.randint(1, ipc))]
         pc += 4 * len(words)
         words += [0] * (ipc - len(words))
