@@ -13,6 +13,7 @@ recordings."""
 
 import collections
 import contextlib
+import functools
 import json
 import math
 import os
@@ -34,11 +35,16 @@ STRAY = 0.02
 # First functions of stacks that are not the program's own: the dynamic linker, and threads of the
 # Go runtime. Their share depends on how loaded the machine is.
 OTHER_STARTS = {"_dl_start", "_dl_start_user", "runtime.mstart.abi0", "runtime.clone.abi0"}
-# Stacks of a thrown exception: their share depends on how loaded the machine is.
+# Stacks of a thrown exception, and those before the work of the program (in the kernel without a
+# frame of the program, or in the first calls of main): their share depends on how loaded the machine is.
 THROWN = 0.1
+BEGINNING = 0.1
 # Frames of two stacks that perf ends elsewhere: the smallest recordings have some 1000 stacks.
 RARE_FRAMES = 20
 SHOWN = 4
+# No names of the kernel: writing /proc/kallsyms takes the kernel longer than stoke takes for one of
+# these recordings.
+NAMES = ["-q", "--kallsyms", "/dev/null"]
 
 # Frames below the last `descend`, by the mark of the line with the samples.
 TRUTH = {
@@ -49,6 +55,7 @@ TRUTH = {
     5: ("rare",),
 }
 CALLERS = ("descend", "descend", "descend")
+WORKING = {*CALLERS, "spin", *(name for names in TRUTH.values() for name in names)}
 
 
 class Build:
@@ -339,7 +346,7 @@ def user_part(frames):
 def whole_stacks_of(folder, *words):
     """{stack with its kernel part, root first: samples}"""
     found = collections.Counter()
-    for line in output([tap.STOKE, "fold", "-q", "--count-samples", "--kernel", *words,
+    for line in output([tap.STOKE, "fold", *NAMES, "--count-samples", "--kernel", *words,
                         "program.data"], cwd=folder).splitlines():
         stack, _, count = line.rpartition(" ")
         found[tuple(stack.split(";"))] += int(count)
@@ -374,6 +381,12 @@ def throws(frames):
     return frames[:len(CALLERS)] == CALLERS and any("thrower" in f for f in frames)
 
 
+def before_work(stack):
+    """A stack without user frames, or from main to a function of a library."""
+    names = [meant(f) for f in stack[1:]]
+    return not names or "main" in names and not WORKING & set(names)
+
+
 def share_faults(shares, marks_of_source):
     total = sum(shares.values())
     if total < LEAST:
@@ -391,7 +404,7 @@ def check_fold(build, folder):
     """Checks shares and callers. Without names, it checks the depths of stacks."""
     found = stacks_of(folder)
     shares, wrong = collections.Counter(), collections.Counter()
-    thrown = 0
+    thrown = beginning = 0
     for stack, count in found.items():
         if build.known == "nothing":
             depth = sum(f == "[program]" for f in stack[1:])
@@ -404,6 +417,8 @@ def check_fold(build, folder):
             shares[mark] += count
         elif build.known != "nothing" and throws(frames):
             thrown += count
+        elif before_work(stack):
+            beginning += count
         elif not OTHER_STARTS & set(stack[1:3]):
             wrong[stack] += count
     expected = {"lines": TRUTH, "symbols": set(BY_SYMBOL.values()), "nothing": (85, 15)}
@@ -411,6 +426,8 @@ def check_fold(build, folder):
     total, lost = sum(found.values()), sum(wrong.values())
     if thrown > THROWN * total:
         faults.append(f"{thrown} of {total} stacks are those of a thrown exception")
+    if beginning > BEGINNING * total:
+        faults.append(f"{beginning} of {total} stacks are from before the work")
     if lost > STRAY * total + 10:
         faults.append(f"{lost} of {total} stacks are wrong:\n" + "\n".join(
             f"{count} {';'.join(stack)}" for stack, count in wrong.most_common(SHOWN)))
@@ -421,12 +438,12 @@ def check_fold(build, folder):
 
 def check_report(folder):
     """The self weights of functions equal the weights of the leaves of stacks."""
-    table = json.loads(output([tap.STOKE, "report", "-q", "--json", "program.data"],
+    table = json.loads(output([tap.STOKE, "report", *NAMES, "--json", "program.data"],
                               cwd=folder))
     ours, theirs = collections.Counter(), collections.Counter()
     for f in table["events"][0]["functions"]:
         ours[f["name"].removesuffix(" (inlined)")] += f["self"]
-    for line in output([tap.STOKE, "fold", "-q", "program.data"], cwd=folder).splitlines():
+    for line in output([tap.STOKE, "fold", *NAMES, "program.data"], cwd=folder).splitlines():
         stack, _, weight = line.rpartition(" ")
         if ";" not in stack:  # a sample without a frame, at the start of the process
             continue
@@ -458,7 +475,7 @@ def chains_of(folder):
     """{(offset in the program, is not a return address): ((function, "file:line"), ...)}, innermost first, of
     the samples' frames."""
     found, pending, leaf = {}, [], True
-    text = output([tap.STOKE, "script", "-q", "-F", "ip,sym,dso,srcline", "program.data"],
+    text = output([tap.STOKE, "script", *NAMES, "-F", "ip,sym,dso,srcline", "program.data"],
                   cwd=folder)
     lines = iter(text.splitlines())
     for line in lines:
@@ -538,7 +555,7 @@ def perf_lines(command, folder):
 
 def check_perf(folder):
     fields = "ip,sym,dso"
-    ours = perf_lines([tap.STOKE, "script", "-q", "--no-inline", "-F", fields, "program.data"],
+    ours = perf_lines([tap.STOKE, "script", *NAMES, "--no-inline", "-F", fields, "program.data"],
                       folder)
     theirs = perf_lines(["perf", "script", "--no-inline", "--max-stack", "2000", "-F", fields,
                          "-i", "program.data"], folder)
@@ -566,6 +583,7 @@ MARKED = marked_lines()
 FUNCTIONS = ("direct", "outer", "far_leaf", "rare", "spin", "descend")
 
 
+@functools.lru_cache
 def leaves_of(folder):
     """{name in the truth: names of that function}, for functions with self samples."""
     found = collections.defaultdict(set)
@@ -617,7 +635,7 @@ def line_faults(folder, f):
 def check_function(build, folder, name, symbols):
     """The instructions equal those of objdump, each with its line."""
     faults = []
-    text = output([tap.STOKE, "annotate", "-q", "--json", name, "program.data"], cwd=folder)
+    text = output([tap.STOKE, "annotate", *NAMES, "--json", name, "program.data"], cwd=folder)
     for f in json.loads(text)["functions"]:
         ours = {i["address"] for i in f["instructions"]}
         where = next(((low, high) for _, low, high in symbols
@@ -660,7 +678,7 @@ def check_caches(folder):
     names = leaves_of(folder).get("direct") or {"program"}
     faults = []
     for words in (["annotate", "--whole", next(iter(names))], ["script", "-F", "ip,sym,srcline"]):
-        outs = [tap.run([tap.STOKE, words[0], "-q", *words[1:], "program.data"], cwd=folder,
+        outs = [tap.run([tap.STOKE, words[0], *NAMES, *words[1:], "program.data"], cwd=folder,
                         env=dict(os.environ, XDG_CACHE_HOME=home))
                 for home in (cache, cache, "/dev/null/none")]
         faults += [f"{' '.join(words)}: {how} cache:\n" + tap.difference(outs[0][1], other[1])
@@ -748,7 +766,7 @@ def check_gaps(report):
             if not words:
                 report.result("record: no unwind information", "" if said and
                               float(said[1]) > 80 else err.decode())
-            samples = len(output([tap.STOKE, "script", "-q", "-F", "time", "program.data"],
+            samples = len(output([tap.STOKE, "script", *NAMES, "-F", "time", "program.data"],
                                  cwd=folder).splitlines())
             for words in (["report"], ["fold"], ["script"], ["info"], ["flamegraph"],
                           ["convert", "-o", "program.stoke"], ["fold", "program.stoke"]):
