@@ -34,12 +34,40 @@ def repeat(piece, count):
         count -= each
 
 
+def compressed(data):
+    """Blocks of raw deflate that can be written after any others."""
+    squeeze = zlib.compressobj(6, zlib.DEFLATED, -15)
+    return squeeze.compress(data) + squeeze.flush(zlib.Z_FULL_FLUSH)
+
+
+def in_blocks(pieces):
+    """Joins pieces of less than 64 kB to blocks of about 1 MB."""
+    small, size = [], 0
+    for piece in pieces:
+        if len(piece) < 65536:
+            small.append(piece)
+            size += len(piece)
+        if small and (size >= MB or len(piece) >= 65536):
+            yield b"".join(small)
+            small, size = [], 0
+        if len(piece) >= 65536:
+            yield piece
+    yield b"".join(small)
+
+
 def packed(path, pieces):
-    squeeze = zlib.compressobj(6, zlib.DEFLATED, 31)
+    """Writes a gzip file. A repeated block is compressed once."""
+    check = size = 0
+    before, blocks = None, b""
     with open(path, "wb") as file:
-        for piece in pieces:
-            file.write(squeeze.compress(piece))
-        file.write(squeeze.flush())
+        file.write(b"\x1f\x8b\x08" + bytes(6) + b"\x03")
+        for piece in in_blocks(pieces):
+            if piece is not before:
+                before, blocks = piece, compressed(piece)
+            file.write(blocks)
+            check, size = zlib.crc32(piece, check), size + len(piece)
+        file.write(zlib.compressobj(6, zlib.DEFLATED, -15).flush())
+        file.write(struct.pack("<II", check, size & 0xffffffff))
 
 
 def pprof(locations, samples=1):
