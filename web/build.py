@@ -8,7 +8,8 @@ contains the core, its worker, its style and its script; and graphviz.js, for pa
 graphs. If the tools are missing, or if npm cannot reach its registry, viewer.html is empty, the
 reason is printed, and the command line is built without the viewer. STAMP then changes: the build
 runs this with --again each time, so that it tries again until the viewer is built. If the variable
-STOKE_VIEWER is "later", the viewer is omitted this time."""
+STOKE_VIEWER is "later", the viewer is omitted this time. If it is the folder of a viewer of the same
+sources (BUILD/src/export), that viewer is copied."""
 
 import argparse
 import base64
@@ -273,7 +274,6 @@ def digest(text):
 
 def build_page(out, version, core):
     install_packages()
-    write_numbers()
     script = bundle(out, "main.tsx", version)
     worker = bundle(out, "worker.ts", version)
     with open(os.path.join(WEB, "src", "style.css"), encoding="utf-8") as file:
@@ -328,6 +328,49 @@ def sources():
             yield from (os.path.join(folder, name) for name in sorted(files))
 
 
+SOURCES = "viewer.sources"  # the digest of the sources of the viewer beside it
+COPIED = ("viewer.html", "graphviz.js", "unpack.mjs", os.path.join("core", "core.wasm"), SOURCES)
+
+
+def digest_of_sources(version, generated):
+    found = hashlib.sha256(version.encode())
+    for path in (*sources(), *generated):
+        with open(path, "rb") as file:
+            content = file.read()
+        found.update(f"\n{os.path.basename(path)} {len(content)}\n".encode() + content)
+    return found.hexdigest()
+
+
+def copy_viewer(folder, out, expected):
+    """Copies the viewer of the folder if it has the expected sources; returns whether it has."""
+    try:
+        with open(os.path.join(folder, SOURCES), encoding="utf-8") as file:
+            if file.read() != expected:
+                return False
+    except OSError:
+        return False
+    os.makedirs(os.path.join(out, "core"), exist_ok=True)
+    for name in COPIED:
+        shutil.copyfile(os.path.join(folder, name), os.path.join(out, name))
+    return True
+
+
+def build_viewer(out, version, generated):
+    """The digest is written last: a viewer that is not complete has none."""
+    chosen = os.environ.get("STOKE_VIEWER", "")
+    if chosen == "later":
+        raise Missing("it follows later")
+    if os.path.exists(os.path.join(out, SOURCES)):
+        os.remove(os.path.join(out, SOURCES))
+    write_numbers()  # which is one of the sources
+    expected = digest_of_sources(version, generated)
+    if chosen and copy_viewer(chosen, out, expected):
+        return
+    build_page(out, version, build_core(out, version, generated))
+    with open(os.path.join(out, SOURCES), "w", encoding="utf-8") as file:
+        file.write(expected)
+
+
 def write_depfile(path, target):
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"{target}: " + " \\\n  ".join(sources()) + "\n")
@@ -363,10 +406,7 @@ def main():
     if options.depfile:
         write_depfile(options.depfile, "src/export/viewer.html")
     try:
-        if os.environ.get("STOKE_VIEWER") == "later":
-            raise Missing("it follows later")
-        core = build_core(options.out, options.version, options.generated)
-        build_page(options.out, options.version, core)
+        build_viewer(options.out, options.version, options.generated)
     except Missing as lack:
         print(f"the viewer is not built: {lack}", file=sys.stderr)
         for name in ("viewer.html", "graphviz.js"):
