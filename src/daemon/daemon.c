@@ -200,9 +200,9 @@ static bool open_sampling(struct daemon *d, struct error *err)
     struct error first;
     d->record = (struct record_live_settings){.sampler = {.stacks = RECORD_STACKS_FP,
                                                           .rate = d->settings->rate,
-                                                          .no_build_ids = true,
                                                           .command = "daemon"},
                                               .watched = -1,
+                                              .only_sampled = true,
                                               .drain_ms = DRAIN_MS,
                                               .idle = turn,
                                               .idle_context = d};

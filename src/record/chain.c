@@ -263,6 +263,12 @@ static bool put_first(struct record_chain *c, struct error *err)
             return false;
         c->first = record_build_ids_sink(&c->build_ids);
     }
+    if (c->settings->only_sampled) {
+        if (!record_sampled_init(&c->sampled, &c->sampler.layout, &c->tasks, c->first,
+                                 err))
+            return false;
+        c->first = record_sampled_sink(&c->sampled);
+    }
     if (c->sampler.of_cpus) {
         if (!record_descent_init(&c->descent, &c->sampler, c->first, err))
             return false;
@@ -278,6 +284,7 @@ bool record_chain_start(struct record_chain *c, struct record_sink output,
     const struct record_layout *layout = &c->sampler.layout;
     c->output = output;
     record_descent_deinit(&c->descent);
+    record_sampled_deinit(&c->sampled);
     record_build_ids_deinit(&c->build_ids);
     record_tasks_deinit(&c->tasks);
     record_unwinder_deinit(&c->unwinder);
@@ -305,6 +312,7 @@ void record_chain_close(struct record_chain *c)
     perf_sampler_close(&c->sampler);
     close_sources(c);
     record_descent_deinit(&c->descent);
+    record_sampled_deinit(&c->sampled);
     record_build_ids_deinit(&c->build_ids);
     record_tasks_deinit(&c->tasks);
     record_unwinder_deinit(&c->unwinder);

@@ -2,8 +2,8 @@
 /* The chain of a recording: event sources, stages and counters in front of one output.
  * It is the same for a file (session.h) and for live use (live.h).
  *
- *   perf_sampler, sources that collect --> [descent] --> [build_ids] --> tasks --> [unwinder]
- *       --> [stages of sources] --> counts --> output
+ *   perf_sampler, sources that collect --> [descent] --> [sampled] --> [build_ids] --> tasks
+ *       --> [unwinder] --> [stages of sources] --> counts --> output
  *
  * Call open (counters exist, disabled), start (stages exist, the output gets the first
  * records), then record_chain_turn repeatedly. A turn waits until records are
@@ -16,6 +16,7 @@
 #include "record/build_ids.h"
 #include "record/descent.h"
 #include "record/event_source.h"
+#include "record/sampled.h"
 #include "record/tasks.h"
 #include "record/unwinder.h"
 
@@ -24,6 +25,7 @@ struct record_chain_settings {
     struct event_source_request sources;
     const uint32_t *pids; /* processes whose threads and mappings are read at the start */
     size_t pid_count;
+    bool only_sampled; /* forks, names and mappings of sampled processes only */
     bool keep_dumps;   /* stack dumps stay as they are, instead of becoming call chains */
     uint64_t interval; /* ns between two calls of record_chain_collect */
     const struct resolve_settings *resolve;
@@ -47,6 +49,7 @@ struct record_chain {
     struct error unavailable[EVENT_SOURCE_COUNT];
     uint64_t interval; /* as the sources need it */
     struct record_descent descent;
+    struct record_sampled sampled;
     struct record_build_ids build_ids;
     struct record_tasks tasks;
     struct record_unwinder unwinder;

@@ -114,6 +114,7 @@ bool record_live_open(struct record_live *l, const struct record_live_settings *
                            .sources = settings->sources,
                            .pids = settings->pids,
                            .pid_count = settings->pid_count,
+                           .only_sampled = settings->only_sampled,
                            .interval = (uint64_t)drain_ms(settings) * MS,
                            .resolve = &settings->resolve}};
     /* live views read all the time: samples of other tasks would only be in the way */

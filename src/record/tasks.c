@@ -190,6 +190,12 @@ void record_tasks_add_again(struct record_tasks *t, uint64_t time)
             add_all(t, id, time);
 }
 
+void record_tasks_forget(struct record_tasks *t, uint32_t id)
+{
+    if (id < t->limit)
+        t->known[id] &= KNOWN_MAPS;
+}
+
 /* A MMAP record of the kernel. `reference` is the address of the symbol in the name. */
 static void add_kernel_map(struct record_tasks *t, struct str name, uint64_t start,
                            uint64_t size, uint64_t reference)

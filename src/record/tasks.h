@@ -33,6 +33,9 @@ void record_tasks_add(struct record_tasks *t, uint32_t pid);
  * what follows can be read without what came before. */
 void record_tasks_add_again(struct record_tasks *t, uint64_t time);
 
+/* The task is read again when its next sample comes. */
+void record_tasks_forget(struct record_tasks *t, uint32_t id);
+
 /* Adds the mappings of the kernel and its modules. False if the system hides their addresses. */
 bool record_tasks_add_kernel(struct record_tasks *t);
 
