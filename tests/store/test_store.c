@@ -255,14 +255,19 @@ static void make_rows_of_stacks(sqlite3 *db)
     sqlite3_finalize(q);
 }
 
-static void make_version_1(void)
+/* Removes what a version did not have. */
+static void make_version(int version)
 {
     sqlite3 *db;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    run_sql(db, "BEGIN");
-    make_rows_of_stacks(db);
-    run_sql(db, "DROP TABLE stacks; DROP TABLE symbol; DROP TABLE metrics;"
-                "PRAGMA user_version=1; COMMIT");
+    run_sql(db, "BEGIN; DROP TABLE rollup; PRAGMA user_version=3");
+    if (version < 3)
+        run_sql(db, "DROP TABLE metrics; PRAGMA user_version=2");
+    if (version < 2) {
+        make_rows_of_stacks(db);
+        run_sql(db, "DROP TABLE stacks; DROP TABLE symbol; PRAGMA user_version=1");
+    }
+    run_sql(db, "COMMIT");
     sqlite3_close(db);
 }
 
@@ -278,7 +283,8 @@ static uint64_t digest_of_all(struct store *s)
     return sum;
 }
 
-static void version_1_is_read_and_continued(void **state)
+/* Each older version is read, and continued by the writer. */
+static void older_versions_are_read_and_continued(void **state)
 {
     struct error err;
     (void)state;
@@ -286,17 +292,138 @@ static void version_1_is_read_and_continued(void **state)
     assert_non_null(s);
     uint64_t before = digest_of_all(s);
     store_close(s);
-    make_version_1();
-    s = store_open(path, STORE_READ, &err);
+    for (int version = 3; version >= 1; version--) {
+        make_version(version);
+        s = store_open(path, STORE_READ, &err);
+        assert_non_null(s);
+        assert_true(digest_of_all(s) == before);
+        store_close(s);
+        s = store_open(path, STORE_WRITE, &err);
+        assert_non_null(s);
+        uint64_t later = (START + 3000 + 10 * (uint64_t)version) * STORE_SECOND;
+        add_unnamed(s, later, 0x30, NULL, 0);
+        assert_true(digest_of_all(s) == before);
+        check_leaf(s, later, "", 0x30);
+        store_close(s);
+    }
+}
+
+/* --- Sums of hours and days --------------------------------------------------------- */
+
+#define SUMS_START (START / 86400 * 86400 + 864000) /* a day begins */
+#define SUMS_HOURS ((uint64_t)50)
+
+/* Without times: samples that are counted have none. */
+static uint64_t digest_counted(struct store *s, uint64_t from, uint64_t to)
+{
+    struct builder b;
+    struct error err;
+    struct store_span span = {from, to};
+    assert_true(builder_init(&b, BUILD_COUNT));
+    assert_true(s->kind->read(s, &span, &b, &err));
+    for (size_t i = 0; i < b.profile->sample_count; i++)
+        b.profile->samples[i].time = 0;
+    uint64_t sum = digest(b.profile);
+    builder_deinit(&b);
+    return sum;
+}
+
+static void add_random(struct store *s, uint64_t second)
+{
+    struct error err;
+    struct profile *p = make_window(second * STORE_SECOND);
+    struct store_window w = {.profile = p,
+                             .start = second * STORE_SECOND,
+                             .end = (second + 10) * STORE_SECOND,
+                             .lost = 1};
+    assert_true(s->kind->add(s, &w, &err));
+    profile_destroy(p);
+}
+
+static uint64_t sums_of(uint64_t step)
+{
+    char sql[80];
+    sqlite3 *db;
+    sqlite3_stmt *q;
+    format_text(sql, sizeof sql, "SELECT count(*) FROM rollup WHERE step = %llu",
+                (unsigned long long)step);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+    uint64_t count = (uint64_t)sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return count;
+}
+
+/* Spans that begin and end in the middle of an hour have the same samples as before. */
+static void sums_replace_windows(void **state)
+{
+    struct error err;
+    struct store_limits none = {0};
+    uint64_t before[8], spans[8][2], hour = 3600;
+    (void)state;
+    struct store *s = store_open(path, STORE_WRITE, &err);
     assert_non_null(s);
-    assert_true(digest_of_all(s) == before);
+    for (uint64_t at = 0; at < SUMS_HOURS * hour; at += 1500) /* some cross an hour */
+        add_random(s, SUMS_START + at + (at % 3600 == 0 ? 3595 : 0));
+    for (size_t i = 0; i < 8; i++) {
+        uint64_t from = next_random(60 * 3600), to = from + next_random(60 * 3600);
+        spans[i][0] = (SUMS_START + from - 5 * hour) * STORE_SECOND;
+        spans[i][1] = (SUMS_START + to - 5 * hour) * STORE_SECOND;
+        before[i] = digest_counted(s, spans[i][0], spans[i][1]);
+    }
+    for (uint64_t i = 0; i < 2 * SUMS_HOURS; i++)
+        assert_true(s->kind->retain(s, &none, 0, &err));
+    assert_true(sums_of(hour) >= SUMS_HOURS - 2);
+    assert_int_equal(sums_of(24 * hour), 2);
+    for (size_t i = 0; i < 8; i++)
+        assert_true(digest_counted(s, spans[i][0], spans[i][1]) == before[i]);
+    uint64_t from = SUMS_START * STORE_SECOND, to = from + 24 * hour * STORE_SECOND;
+    uint64_t count = count_of(s, from, to);
+    add_random(s, SUMS_START + 7200); /* the clock was set back */
+    assert_int_equal(count_of(s, from, to), count + SAMPLES);
+    assert_int_equal(sums_of(24 * hour), 1);
     store_close(s);
-    s = store_open(path, STORE_WRITE, &err);
+}
+
+/* Losses are reported once, however a span is read. */
+static void losses_are_counted_once(void **state)
+{
+    struct error err;
+    struct builder b;
+    struct store_span span = {(SUMS_START + 1000) * STORE_SECOND, UINT64_MAX};
+    uint64_t lost[2];
+    (void)state;
+    struct store *s = store_open(path, STORE_READ, &err);
     assert_non_null(s);
-    uint64_t later = (START + 3000) * STORE_SECOND;
-    add_unnamed(s, later, 0x30, NULL, 0);
-    assert_true(digest_of_all(s) == before);
-    check_leaf(s, later, "", 0x30);
+    for (int mode = BUILD_COUNT; mode <= BUILD_KEEP; mode++) {
+        assert_true(builder_init(&b, (enum build_mode)mode));
+        assert_true(s->kind->read(s, &span, &b, &err));
+        lost[mode] = b.profile->facts.lost;
+        builder_deinit(&b);
+    }
+    assert_true(lost[0] > 100);
+    assert_int_equal(lost[0], lost[1]);
+    store_close(s);
+}
+
+/* Sums of removed windows are removed. */
+static void sums_are_removed(void **state)
+{
+    struct error err;
+    (void)state;
+    struct store *s = store_open(path, STORE_WRITE, &err);
+    assert_non_null(s);
+    struct store_limits age = {.age = 3600 * STORE_SECOND};
+    uint64_t now = (SUMS_START + (SUMS_HOURS + 1) * 3600) * STORE_SECOND;
+    for (size_t i = 0; i < 8; i++)
+        assert_true(s->kind->retain(s, &age, now, &err));
+    assert_true(sums_of(3600) <= 2);
+    assert_int_equal(sums_of(86400), 0);
+    age.age = 1;
+    for (size_t i = 0; i < 8; i++)
+        assert_true(s->kind->retain(s, &age, now, &err));
     store_close(s);
 }
 
@@ -427,10 +554,15 @@ int main(void)
         cmocka_unit_test(what_is_stored_is_read_back),
         cmocka_unit_test(names_may_follow_later),
 #if __has_include(<sqlite3.h>)
-        cmocka_unit_test(version_1_is_read_and_continued),
+        cmocka_unit_test(older_versions_are_read_and_continued),
 #endif
         cmocka_unit_test(retention_removes_the_oldest),
         cmocka_unit_test(metrics_are_stored_and_removed),
+#if __has_include(<sqlite3.h>)
+        cmocka_unit_test(sums_replace_windows),
+        cmocka_unit_test(losses_are_counted_once),
+        cmocka_unit_test(sums_are_removed),
+#endif
     };
     if (is_absent()) {
         puts("1..1\nok 1 - store # SKIP stoke was built without SQLite");

@@ -13,6 +13,9 @@
 /* Ids are dense, so that a reader can use arrays. */
 #define SQLITE_STORE_ID_MAX ((uint64_t)1 << 28)
 
+/* No window is longer, so that an index by their starts finds those of a time. */
+#define SQLITE_WINDOW_MAX (7200 * STORE_SECOND)
+
 /* Statements of the writer, prepared once. */
 enum sqlite_statement {
     SQL_BEGIN,
@@ -36,6 +39,10 @@ enum sqlite_statement {
     SQL_ADD_METRICS,
     SQL_FIND_METRICS,
     SQL_READ_METRICS,
+    SQL_ADD_ROLLUP,
+    SQL_READ_ROLLUP,
+    SQL_READ_ROLLUPS,
+    SQL_REMOVE_ROLLUPS,
     SQL_COUNT
 };
 
@@ -50,10 +57,14 @@ struct sqlite_known {
     uint64_t next;               /* id of the next new stack */
 };
 
+#define SQLITE_ROLLUPS 2 /* of hours, of days */
+
 struct sqlite_store {
     struct store base; /* first */
     uint64_t version;  /* of the file */
     struct sqlite_known known;
+    bool retained;                   /* removals were completed since it was opened */
+    uint64_t rolled[SQLITE_ROLLUPS]; /* seconds: sums are made from here on */
     sqlite3 *db;
     sqlite3_stmt *statements[SQL_COUNT];
     int lock; /* file descriptor; -1: none */
@@ -99,6 +110,9 @@ static inline uint64_t sqlite_u64(sqlite3_stmt *q, int column)
     return v > 0 ? (uint64_t)v : 0;
 }
 
+/* Binds the span, ns, whose windows SQL_READ_WINDOWS reads. */
+void sqlite_bind_windows(sqlite3_stmt *q, uint64_t from, uint64_t to);
+
 /* Creates the tables in a new file; otherwise checks that the file is a store of this
  * version. */
 bool sqlite_schema_create(struct sqlite_store *s, struct error *err);
@@ -119,6 +133,13 @@ bool sqlite_store_read_metrics(struct store *base, const struct store_span *span
                                bool (*each)(void *context,
                                             const struct store_metric_block *b),
                                void *context, struct error *err);
+/* Makes the next sum of an hour and of a day that are complete (rollup.c). */
+bool sqlite_make_rollups(struct sqlite_store *s, struct error *err);
+
+/* Removes the sums that contain a part of that span, ns. */
+bool sqlite_remove_rollups(struct sqlite_store *s, uint64_t from, uint64_t to,
+                           struct error *err);
+
 bool sqlite_store_retain(struct store *s, const struct store_limits *limits, uint64_t now,
                          struct error *err);
 bool sqlite_store_usage(struct store *s, struct store_usage *u, struct error *err);

@@ -19,7 +19,7 @@ struct known_series {
 struct reading {
     struct sqlite_store *s;
     struct builder *b;
-    struct store_span span;
+    struct store_span span, part; /* that is requested; that is read now */
     struct arena arena;
     uint64_t frame_max, stack_max, series_max;
     uint64_t stack_rows_max; /* ids of version 1 */
@@ -215,7 +215,7 @@ static bool add_row(struct reading *r, const struct store_row *row, uint64_t sta
     stack_id stack;
     if (row->second > UINT32_MAX)
         return damaged("the time of a sample", err);
-    if (time < r->span.from || time >= r->span.to)
+    if (time < r->part.from || time >= r->part.to)
         return true;
     const struct known_series *series = read_series(r, row->series, err);
     if (!series || !read_stack(r, row->stack, &stack, err))
@@ -232,39 +232,94 @@ static bool add_row(struct reading *r, const struct store_row *row, uint64_t sta
     return !builder_failed(r->b) || error_memory(err);
 }
 
-static bool read_window(struct reading *r, sqlite3_stmt *q, struct error *err)
+static bool read_rows(struct reading *r, struct str data, uint64_t start,
+                      struct error *err)
 {
     struct arena scratch = ARENA_INIT;
     struct store_row *rows = NULL;
     size_t count = 0;
-    uint64_t start = sqlite_u64(q, 0);
-    struct facts *facts = &r->b->profile->facts;
-    bool ok = store_rows_decode(sqlite_bytes(q, 4), &scratch, &rows, &count, err);
+    bool ok = store_rows_decode(data, &scratch, &rows, &count, err);
     for (size_t i = 0; ok && i < count; i++)
         ok = add_row(r, &rows[i], start, err);
     arena_deinit(&scratch);
-    facts->rate = sqlite3_column_double(q, 2);
-    if (sqlite_u64(q, 3))
-        builder_lost(r->b, start, sqlite_u64(q, 3));
     return ok;
 }
 
-static bool read_windows(struct reading *r, struct error *err)
+/* Of a window that is only partly in the part, the losses count in the first part. */
+static bool read_window(struct reading *r, sqlite3_stmt *q, struct error *err)
 {
-    sqlite3_stmt *q = sqlite_prepare(r->s, SQL_READ_WINDOWS, err);
+    uint64_t start = sqlite_u64(q, 0), lost = sqlite_u64(q, 3);
+    r->b->profile->facts.rate = sqlite3_column_double(q, 2);
+    if (lost && (start >= r->part.from || r->part.from == r->span.from))
+        builder_lost(r->b, start, lost);
+    return read_rows(r, sqlite_bytes(q, 4), start, err);
+}
+
+void sqlite_bind_windows(sqlite3_stmt *q, uint64_t from, uint64_t to)
+{
+    uint64_t most = INT64_MAX, at = from < most ? from : most;
+    sqlite3_bind_int64(q, 1, (sqlite3_int64)at);
+    sqlite3_bind_int64(q, 2, (sqlite3_int64)(to < most ? to : most));
+    sqlite3_bind_int64(q, 3, (sqlite3_int64)at - (sqlite3_int64)SQLITE_WINDOW_MAX);
+}
+
+/* Reads the windows of a part of the span. */
+static bool read_windows(struct reading *r, uint64_t from, uint64_t to, struct error *err)
+{
+    sqlite3_stmt *q = from < to ? sqlite_prepare(r->s, SQL_READ_WINDOWS, err) : NULL;
     int code = SQLITE_ROW;
-    bool ok = q != NULL;
-    uint64_t most = INT64_MAX;
-    if (!ok)
-        return false;
-    sqlite3_bind_int64(q, 1, (sqlite3_int64)(r->span.from < most ? r->span.from : most));
-    sqlite3_bind_int64(q, 2, (sqlite3_int64)(r->span.to < most ? r->span.to : most));
+    bool ok = true;
+    if (!q)
+        return from >= to;
+    r->part = (struct store_span){from, to};
+    sqlite_bind_windows(q, from, to);
     while (ok && (code = sqlite3_step(q)) == SQLITE_ROW)
         ok = read_window(r, q, err);
     if (ok && code != SQLITE_DONE)
         ok = sqlite_failed(r->s, "cannot read the store", err);
     sqlite3_reset(q);
     return ok;
+}
+
+/* Reads the sum of an hour or a day, and the windows before it. `*from` is where it ends. */
+static bool read_rollup(struct reading *r, sqlite3_stmt *q, uint64_t *from,
+                        struct error *err)
+{
+    uint64_t start = sqlite_u64(q, 0) * STORE_SECOND;
+    uint64_t end = start + sqlite_u64(q, 1) * STORE_SECOND, lost = sqlite_u64(q, 3);
+    if (start < *from || end <= start) /* a part of one that was read */
+        return true;
+    if (!read_windows(r, *from, start, err))
+        return false;
+    r->part = (struct store_span){start, end};
+    *from = end;
+    r->b->profile->facts.rate = sqlite3_column_double(q, 2);
+    if (lost)
+        builder_lost(r->b, start, lost);
+    return read_rows(r, sqlite_bytes(q, 4), start, err);
+}
+
+/* If times do not matter, sums replace the windows of their hours and days. */
+static bool read_parts_of_span(struct reading *r, struct error *err)
+{
+    uint64_t from = r->span.from, most = INT64_MAX / STORE_SECOND;
+    int code = SQLITE_ROW;
+    bool ok = true;
+    if (r->b->mode != BUILD_COUNT || r->s->version < 4)
+        return read_windows(r, from, r->span.to, err);
+    sqlite3_stmt *q = sqlite_prepare(r->s, SQL_READ_ROLLUPS, err);
+    if (!q)
+        return false;
+    uint64_t first = from / STORE_SECOND + (from % STORE_SECOND != 0);
+    uint64_t last = r->span.to / STORE_SECOND;
+    sqlite3_bind_int64(q, 1, (sqlite3_int64)(first < most ? first : most));
+    sqlite3_bind_int64(q, 2, (sqlite3_int64)(last < most ? last : most));
+    while (ok && (code = sqlite3_step(q)) == SQLITE_ROW)
+        ok = read_rollup(r, q, &from, err);
+    if (ok && code != SQLITE_DONE)
+        ok = sqlite_failed(r->s, "cannot read the store", err);
+    sqlite3_reset(q);
+    return ok && read_windows(r, from, r->span.to, err);
 }
 
 /* An array by id. The ids are dense, so a file that needs a large one is large. */
@@ -294,7 +349,7 @@ bool sqlite_store_read(struct store *base, const struct store_span *span,
     if (ok && r.arena.failed)
         ok = error_memory(err);
     b->profile->facts.format = builder_string(b, STR("store"));
-    ok = ok && read_windows(&r, err);
+    ok = ok && read_parts_of_span(&r, err);
     sqlite3_exec(r.s->db, "COMMIT", NULL, NULL, NULL);
     arena_deinit(&r.arena);
     return ok;

@@ -8,22 +8,29 @@
 static bool remove_old(struct sqlite_store *s, uint64_t before, struct error *err)
 {
     char sql[200];
-    format_text(sql, sizeof sql,
-                "DELETE FROM window WHERE id IN (SELECT id FROM window WHERE end < %llu "
-                "ORDER BY start LIMIT " WINDOWS_AT_ONCE ")",
-                (unsigned long long)before);
+    format_text(
+        sql, sizeof sql,
+        "DELETE FROM window WHERE id IN (SELECT id FROM window WHERE start < %llu "
+        "AND end < %llu ORDER BY start LIMIT " WINDOWS_AT_ONCE ")",
+        (unsigned long long)before, (unsigned long long)before);
     return sqlite_run(s, sql, err);
 }
 
 /* Blocks of metrics that end before that time. */
 static bool remove_old_metrics(struct sqlite_store *s, uint64_t before, struct error *err)
 {
+    static const int steps[] = {1, 60};
     char sql[200];
-    format_text(sql, sizeof sql,
-                "DELETE FROM metrics WHERE id IN (SELECT id FROM metrics WHERE "
-                "start + step * %d <= %llu LIMIT " WINDOWS_AT_ONCE ")",
-                STORE_BLOCK_VALUES, (unsigned long long)(before / STORE_SECOND));
-    return sqlite_run(s, sql, err);
+    bool ok = true;
+    for (size_t i = 0; ok && i < sizeof steps / sizeof *steps; i++) {
+        format_text(sql, sizeof sql,
+                    "DELETE FROM metrics WHERE id IN (SELECT id FROM metrics WHERE "
+                    "step = %d AND start <= %lld LIMIT " WINDOWS_AT_ONCE ")",
+                    steps[i],
+                    (long long)(before / STORE_SECOND) - steps[i] * STORE_BLOCK_VALUES);
+        ok = sqlite_run(s, sql, err);
+    }
+    return ok;
 }
 
 /* When the store is too large, metrics go with the windows of their time. Without windows,
@@ -87,7 +94,7 @@ static bool remove_unused(struct sqlite_store *s, struct error *err)
     return false;
 }
 
-/* Windows refer only to stacks of their own era. So those of an era are not needed when all
+/* Sums of removed windows go, too. Windows refer only to stacks of their own era. So those of an era are not needed when all
  * windows are newer than the start of the next one; those of version 1 are not when all
  * windows are newer than the first era. */
 static bool remove_old_stacks(struct sqlite_store *s, struct error *err)
@@ -97,7 +104,10 @@ static bool remove_old_stacks(struct sqlite_store *s, struct error *err)
         "DELETE FROM stacks WHERE era < (SELECT max(era) FROM stacks WHERE "
         "first = era AND start <= (SELECT min(start) FROM window));"
         "DELETE FROM stack WHERE EXISTS(SELECT 1 FROM stacks WHERE first = era "
-        "AND start <= (SELECT min(start) FROM window))",
+        "AND start <= (SELECT min(start) FROM window));"
+        "DELETE FROM rollup WHERE start < "
+        "(SELECT min(start) / 1000000000 FROM window) - 1 "
+        "OR NOT EXISTS(SELECT 1 FROM window)",
         err);
 }
 
@@ -105,13 +115,18 @@ bool sqlite_store_retain(struct store *base, const struct store_limits *limits,
                          uint64_t now, struct error *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
+    int changes = sqlite3_total_changes(s->db);
     if (limits->age && now > limits->age &&
         !(remove_old(s, now - limits->age, err) &&
           remove_old_metrics(s, now - limits->age, err)))
         return false;
     if (limits->bytes && !remove_above(s, limits->bytes, err))
         return false;
-    if (!remove_unused(s, err) || !remove_old_stacks(s, err))
+    bool removed = !s->retained || sqlite3_total_changes(s->db) != changes;
+    s->retained = false;
+    if (removed && !(remove_unused(s, err) && remove_old_stacks(s, err) &&
+                     sqlite_run(s, "PRAGMA incremental_vacuum(" PAGES_AT_ONCE ")", err)))
         return false;
-    return sqlite_run(s, "PRAGMA incremental_vacuum(" PAGES_AT_ONCE ")", err);
+    s->retained = true;
+    return sqlite_make_rollups(s, err);
 }

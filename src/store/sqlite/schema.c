@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define APPLICATION 0x53746f6b /* "Stok", in the file's header */
-#define VERSION 3
+#define VERSION 4
 #define VERSION_OLDEST 1 /* which is read, and changed to the newest by the writer */
 #define TEXT_OF(number) TEXT_OF_(number)
 #define TEXT_OF_(number) #number
@@ -17,6 +17,9 @@ static const char *const tables[][2] = {
                 "start INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE(step, start))"},
     {"module", "CREATE TABLE module(id INTEGER PRIMARY KEY, path BLOB NOT NULL, "
                "build_id BLOB NOT NULL, UNIQUE(path, build_id))"},
+    {"rollup", "CREATE TABLE rollup(start INTEGER NOT NULL, step INTEGER NOT NULL, "
+               "rate REAL, rows INTEGER, samples INTEGER, lost INTEGER, "
+               "data BLOB NOT NULL, UNIQUE(start, step))"},
     {"series",
      "CREATE TABLE series(id INTEGER PRIMARY KEY, labels BLOB NOT NULL UNIQUE)"},
     {"stack", "CREATE TABLE stack(id INTEGER PRIMARY KEY, parent INTEGER NOT NULL, "
@@ -39,7 +42,7 @@ static uint64_t since(const char *name)
     static const struct {
         const char *name;
         uint64_t version;
-    } added[] = {{"stacks", 2}, {"symbol", 2}, {"metrics", 3}};
+    } added[] = {{"stacks", 2}, {"symbol", 2}, {"metrics", 3}, {"rollup", 4}};
     for (size_t i = 0; i < sizeof added / sizeof *added; i++)
         if (strcmp(name, added[i].name) == 0)
             return added[i].version;

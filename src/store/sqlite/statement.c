@@ -19,7 +19,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_ADD_WINDOW] = "INSERT INTO window(start, end, rate, rows, samples, lost, data) "
                        "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [SQL_READ_WINDOWS] = "SELECT start, end, rate, lost, data FROM window "
-                         "WHERE start < ?2 AND end > ?1 ORDER BY start, id",
+                         "WHERE start < ?2 AND end > ?1 AND start > ?3 "
+                         "ORDER BY start, id",
     [SQL_READ_STACK] = "SELECT parent, frame FROM stack WHERE id=?1",
     [SQL_READ_STACKS] = "SELECT first, count, data FROM stacks WHERE first <= ?1 "
                         "ORDER BY first DESC LIMIT 1",
@@ -34,6 +35,12 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_FIND_METRICS] = "SELECT data FROM metrics WHERE step=?1 AND start=?2",
     [SQL_READ_METRICS] = "SELECT start, data FROM metrics WHERE step=?1 AND start>?2 "
                          "AND start<?3 ORDER BY start",
+    [SQL_ADD_ROLLUP] = "INSERT OR REPLACE INTO rollup(start, step, rate, rows, samples, "
+                       "lost, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [SQL_READ_ROLLUP] = "SELECT rate, lost, data FROM rollup WHERE start=?1 AND step=?2",
+    [SQL_READ_ROLLUPS] = "SELECT start, step, rate, lost, data FROM rollup "
+                         "WHERE start>=?1 AND start+step<=?2 ORDER BY start, step DESC",
+    [SQL_REMOVE_ROLLUPS] = "DELETE FROM rollup WHERE start<=?2 AND start+step>?1",
 };
 
 bool sqlite_failed(struct sqlite_store *s, const char *what, struct error *err)

@@ -368,7 +368,8 @@ static bool add_window(struct adding *a, struct error *err)
     struct output data = OUTPUT_BUFFER;
     sqlite3_stmt *q = sqlite_prepare(a->s, SQL_ADD_WINDOW, err);
     uint64_t id;
-    bool ok = q && store_rows_encode(a->rows, a->row_count, &data, err);
+    bool ok = q && store_rows_encode(a->rows, a->row_count, &data, err) &&
+              sqlite_remove_rollups(a->s, a->w->start, a->w->end, err);
     if (ok) {
         sqlite3_bind_int64(q, 1, (sqlite3_int64)a->w->start);
         sqlite3_bind_int64(q, 2, (sqlite3_int64)a->w->end);

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of hours and days, so that long spans are read quickly. They are made from stored
+ * windows, one at a time, and can be made again: a window that is added to the time of a
+ * sum removes it. */
+#include "store/rows.h"
+#include "store/sqlite/parts.h"
+
+#define HOUR ((uint64_t)3600)
+#define DAY (24 * HOUR)
+
+/* Of one sum. A time with more rows has none: its windows are read. */
+#define ROWS_MAX ((size_t)256 << 10)
+
+/* Windows can arrive out of order when the clock is set: a sum is made so much later. */
+#define DELAY ((uint64_t)120) /* seconds */
+
+struct summing {
+    struct sqlite_store *s;
+    uint64_t start, step; /* seconds */
+    struct arena arena;   /* of rows: sorted by series and stack, second is 0 */
+    struct store_row *rows;
+    size_t count;
+    double rate;
+    uint64_t samples, lost;
+    bool too_large;
+};
+
+/* --- Adding ------------------------------------------------------------------------- */
+
+static int compare(const struct store_row *a, const struct store_row *b)
+{
+    if (a->series != b->series)
+        return a->series < b->series ? -1 : 1;
+    return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+static void put_row(struct store_row *to, size_t *count, const struct store_row *row)
+{
+    struct store_row *last = *count ? &to[*count - 1] : NULL;
+    if (last && compare(last, row) == 0) {
+        last->count += row->count;
+        last->weight += row->weight;
+        return;
+    }
+    to[*count] = *row;
+    to[(*count)++].second = 0;
+}
+
+/* Both are sorted. The rows of a window whose second is outside are left out. */
+static bool add_rows(struct summing *m, const struct store_row *rows, size_t count,
+                     uint64_t start, struct error *err)
+{
+    struct arena arena = ARENA_INIT;
+    struct store_row *to = arena_alloc(&arena, (m->count + count + 1) * sizeof *to);
+    size_t put = 0, old = 0;
+    if (!to)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t second = start + rows[i].second;
+        if (second < m->start || second >= m->start + m->step)
+            continue;
+        while (old < m->count && compare(&m->rows[old], &rows[i]) <= 0)
+            put_row(to, &put, &m->rows[old++]);
+        put_row(to, &put, &rows[i]);
+        m->samples += rows[i].count;
+    }
+    while (old < m->count)
+        put_row(to, &put, &m->rows[old++]);
+    arena_deinit(&m->arena);
+    m->arena = arena;
+    m->rows = to;
+    m->count = put;
+    m->too_large = put > ROWS_MAX;
+    return true;
+}
+
+static bool add_data(struct summing *m, struct str data, uint64_t start,
+                     struct error *err)
+{
+    struct arena scratch = ARENA_INIT;
+    struct store_row *rows;
+    size_t count;
+    bool ok = store_rows_decode(data, &scratch, &rows, &count, err) &&
+              add_rows(m, rows, count, start, err);
+    arena_deinit(&scratch);
+    return ok;
+}
+
+static bool add_windows(struct summing *m, struct error *err)
+{
+    sqlite3_stmt *q = sqlite_prepare(m->s, SQL_READ_WINDOWS, err);
+    int code = SQLITE_DONE;
+    bool ok = q != NULL;
+    if (!ok)
+        return false;
+    sqlite_bind_windows(q, m->start * STORE_SECOND, (m->start + m->step) * STORE_SECOND);
+    while (ok && !m->too_large && (code = sqlite3_step(q)) == SQLITE_ROW) {
+        uint64_t start = sqlite_u64(q, 0) / STORE_SECOND;
+        m->rate = sqlite3_column_double(q, 2);
+        m->lost += start >= m->start ? sqlite_u64(q, 3) : 0;
+        ok = add_data(m, sqlite_bytes(q, 4), start, err);
+    }
+    if (ok && !m->too_large && code != SQLITE_DONE)
+        ok = sqlite_failed(m->s, "cannot read the store", err);
+    sqlite3_reset(q);
+    return ok;
+}
+
+/* Number of windows that are partly in the time. */
+static uint64_t windows_in(struct sqlite_store *s, uint64_t start, uint64_t step)
+{
+    char sql[160];
+    uint64_t count = 0;
+    format_text(sql, sizeof sql,
+                "SELECT count(*) FROM window WHERE start < %llu AND end > %llu "
+                "AND start >= %llu",
+                (unsigned long long)((start + step) * STORE_SECOND),
+                (unsigned long long)(start * STORE_SECOND),
+                (unsigned long long)(start * STORE_SECOND - SQLITE_WINDOW_MAX));
+    return sqlite_number(s, sql, &count) ? count : 1;
+}
+
+/* The sums of the hours of a day; an hour with windows and without a sum spoils it. */
+static bool add_hours(struct summing *m, struct error *err)
+{
+    bool ok = true;
+    for (uint64_t h = m->start; ok && !m->too_large && h < m->start + m->step;
+         h += HOUR) {
+        sqlite3_stmt *q = sqlite_prepare(m->s, SQL_READ_ROLLUP, err);
+        if (!q)
+            return false;
+        sqlite3_bind_int64(q, 1, (sqlite3_int64)h);
+        sqlite3_bind_int64(q, 2, (sqlite3_int64)HOUR);
+        if (sqlite3_step(q) == SQLITE_ROW) {
+            m->rate = sqlite3_column_double(q, 0);
+            m->lost += sqlite_u64(q, 1);
+            ok = add_data(m, sqlite_bytes(q, 2), h, err);
+        } else {
+            m->too_large |= windows_in(m->s, h, HOUR) != 0;
+        }
+        sqlite3_reset(q);
+    }
+    return ok;
+}
+
+/* --- Storing ------------------------------------------------------------------------ */
+
+static bool store_sum(struct summing *m, struct error *err)
+{
+    struct output data = OUTPUT_BUFFER;
+    sqlite3_stmt *q = sqlite_prepare(m->s, SQL_ADD_ROLLUP, err);
+    bool ok = q && store_rows_encode(m->rows, m->count, &data, err);
+    if (ok) {
+        sqlite3_bind_int64(q, 1, (sqlite3_int64)m->start);
+        sqlite3_bind_int64(q, 2, (sqlite3_int64)m->step);
+        sqlite3_bind_double(q, 3, m->rate);
+        sqlite3_bind_int64(q, 4, (sqlite3_int64)m->count);
+        sqlite3_bind_int64(q, 5, (sqlite3_int64)m->samples);
+        sqlite3_bind_int64(q, 6, (sqlite3_int64)m->lost);
+        sqlite_bind_bytes(q, 7, output_contents(&data));
+        ok = sqlite3_step(q) == SQLITE_DONE ||
+             sqlite_failed(m->s, "cannot write the store", err);
+        sqlite3_reset(q);
+        sqlite3_clear_bindings(q);
+    }
+    output_deinit(&data);
+    return ok;
+}
+
+/* Damaged windows have no sum: reading them reports the damage. */
+static bool make_sum(struct sqlite_store *s, uint64_t start, uint64_t step,
+                     struct error *err)
+{
+    struct summing m = {.s = s, .start = start, .step = step};
+    struct error ignored;
+    bool read = step == HOUR ? add_windows(&m, &ignored) : add_hours(&m, &ignored);
+    bool ok = !read || m.too_large || !m.count || store_sum(&m, err);
+    arena_deinit(&m.arena);
+    return ok;
+}
+
+/* --- Which time is next ------------------------------------------------------------- */
+
+/* The first time without a sum, not before `from`; 0: there is none that is complete. */
+static uint64_t next_time(struct sqlite_store *s, uint64_t from, uint64_t step)
+{
+    char sql[160];
+    uint64_t first = 0, last = 0;
+    format_text(sql, sizeof sql,
+                "SELECT start FROM window WHERE start > %lld AND end > %llu "
+                "ORDER BY start LIMIT 1",
+                (long long)(from * STORE_SECOND) - (long long)SQLITE_WINDOW_MAX,
+                (unsigned long long)(from * STORE_SECOND));
+    if (!sqlite_number(s, sql, &first) || !first ||
+        !sqlite_number(s, "SELECT max(start) FROM window", &last))
+        return 0;
+    uint64_t start = first / STORE_SECOND / step * step;
+    start = start < from ? from : start;
+    return start + step + DELAY <= last / STORE_SECOND ? start : 0;
+}
+
+static uint64_t begin_at(struct sqlite_store *s, uint64_t step)
+{
+    char sql[100];
+    uint64_t last = 0;
+    format_text(sql, sizeof sql, "SELECT max(start) FROM rollup WHERE step = %llu",
+                (unsigned long long)step);
+    return sqlite_number(s, sql, &last) && last ? last + step : step;
+}
+
+bool sqlite_make_rollups(struct sqlite_store *s, struct error *err)
+{
+    static const uint64_t steps[SQLITE_ROLLUPS] = {HOUR, DAY};
+    for (size_t i = 0; i < SQLITE_ROLLUPS; i++) {
+        uint64_t *next = &s->rolled[i];
+        if (*next == 0)
+            *next = begin_at(s, steps[i]);
+        uint64_t start = next_time(s, *next, steps[i]);
+        /* a day needs all of its hours */
+        if (!start || (i && s->rolled[0] < start + steps[i]))
+            continue;
+        if (!make_sum(s, start, steps[i], err))
+            return false;
+        *next = start + steps[i];
+    }
+    return true;
+}
+
+/* --- Removing ----------------------------------------------------------------------- */
+
+bool sqlite_remove_rollups(struct sqlite_store *s, uint64_t from, uint64_t to,
+                           struct error *err)
+{
+    sqlite3_stmt *q = sqlite_prepare(s, SQL_REMOVE_ROLLUPS, err);
+    if (!q)
+        return false;
+    sqlite3_bind_int64(q, 1, (sqlite3_int64)(from / STORE_SECOND));
+    sqlite3_bind_int64(q, 2, (sqlite3_int64)(to / STORE_SECOND));
+    bool ok =
+        sqlite3_step(q) == SQLITE_DONE || sqlite_failed(s, "cannot write the store", err);
+    sqlite3_reset(q);
+    return ok;
+}
