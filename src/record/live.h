@@ -19,10 +19,10 @@ struct record_live_settings {
     const uint32_t *pids; /* processes that are recorded with all their threads */
     size_t pid_count;
     struct resolve_settings resolve;
-    int watched;  /* a file descriptor whose input ends a wait, too; or -1 */
-    int drain_ms; /* time between two drains of the rings; 0: 100 ms */
+    int watched;       /* a file descriptor whose input ends a wait, too; or -1 */
+    int drain_ms;      /* time between two drains of the rings; 0: 100 ms */
     bool only_sampled; /* forks, names and mappings of sampled processes only */
-    bool hosted;  /* signals, priority and rights of the process stay as they are */
+    bool hosted;       /* signals, priority and rights of the process stay as they are */
 
     /* What happened (enum os_wait_reason). Sets how many ms may pass until the next call;
      * false ends the source. */
