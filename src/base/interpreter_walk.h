@@ -15,6 +15,7 @@ struct interpreter_walk {
     uint64_t runtime; /* its address */
     uint32_t runtime_interpreters, interpreter_next, interpreter_threads;
     uint32_t thread_next, thread_frame, thread_pointer;
+    uint32_t thread_tid;   /* its id in its namespace; or ABSENT */
     uint32_t cframe_frame; /* or ABSENT */
     uint32_t frame_size;   /* bytes that contain all fields of a frame */
     uint32_t frame_code, frame_previous, frame_instruction;

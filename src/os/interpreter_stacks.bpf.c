@@ -12,34 +12,11 @@
 
 #include <bpf/bpf_helpers.h> /* needs the types of those above */
 
-#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
-#define KNOWN __attribute__((preserve_access_index))
-
-/* The fields of the kernel's structures that are used; libbpf finds their offsets. */
-#if defined(__TARGET_ARCH_arm64)
-struct thread_pointers {
-    unsigned long tp_value;
-} KNOWN;
-
-struct thread_struct {
-    struct thread_pointers uw;
-} KNOWN;
-#define THREAD_POINTER thread.uw.tp_value
-#else
-struct thread_struct {
-    unsigned long fsbase;
-} KNOWN;
-#define THREAD_POINTER thread.fsbase
-#endif
-
-struct mm_struct;
-
-struct task_struct {
-    struct mm_struct *mm;
-    struct thread_struct thread;
-} KNOWN;
+/* The fields of the kernel's task_struct that are used. The loading process sets them
+ * (os/kernel_fields.h). */
+const volatile struct interpreter_stacks_kernel kernel;
 
 #define PROCESSES_MAX 16384
 #define THREADS_MAX 16384
@@ -303,13 +280,21 @@ static __always_inline void walk(struct walk *w, struct room *room, uint32_t tid
     write(w, room, w->fresh ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
+/* A field of the current task, as a number; 0 if it is not readable. */
+static __always_inline uint64_t task_field(uint32_t offset)
+{
+    uint64_t value = 0;
+    bpf_probe_read_kernel(&value, sizeof value,
+                          (const char *)bpf_get_current_task() + offset);
+    return value;
+}
+
 SEC("perf_event")
 int walk_interpreter(struct bpf_perf_event_data *ctx)
 {
     uint64_t both = bpf_get_current_pid_tgid(), now = bpf_ktime_get_ns();
     uint32_t zero = 0, pid = (uint32_t)(both >> 32), tid = (uint32_t)both;
-    struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-    uint64_t memory = (uint64_t)BPF_CORE_READ(task, mm);
+    uint64_t memory = task_field(kernel.task_memory);
     struct room *room = bpf_map_lookup_elem(&rooms, &zero);
     struct filter *filter = bpf_map_lookup_elem(&filters, &zero);
     struct walk w = {.room = room, .filter = filter, .pid = pid};
@@ -321,6 +306,8 @@ int walk_interpreter(struct bpf_perf_event_data *ctx)
     room->head.ip = PT_REGS_IP(&ctx->regs);
     room->head.memory = memory;
     struct interpreter_stacks_process *p = bpf_map_lookup_elem(&processes, &pid);
+    if (p && !p->memory)
+        p->memory = memory; /* known before its first sample */
     if (!p || p->memory != memory ||
         (p->state == INTERPRETER_STACKS_UNKNOWN && now >= p->retry)) {
         announce(&w, room, memory, now);
@@ -329,7 +316,7 @@ int walk_interpreter(struct bpf_perf_event_data *ctx)
     if (p->state != INTERPRETER_STACKS_KNOWN)
         return 1;
     w.p = p->walk;
-    w.pointer = BPF_CORE_READ(task, THREAD_POINTER);
+    w.pointer = task_field(kernel.task_thread_pointer);
     walk(&w, room, tid);
     return 1;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/interpreter_stacks.h"
+#include "os/kernel_fields.h"
 #include "os/machine.h"
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -30,6 +31,27 @@ static bool sees_own_numbers(void)
     return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == 0xEFFFFFFCu;
 }
 
+/* Sets what the program knows about the kernel. */
+static bool set_kernel(struct interpreter_stacks_program *p, struct error *err)
+{
+    struct os_kernel_field fields[] = {
+        {.structure = "task_struct", .member = "mm"},
+        {.structure = "task_struct", .member = "thread"},
+#if defined(__aarch64__)
+        {.structure = "thread_struct", .member = "uw"}, /* begins with tp_value */
+#else
+        {.structure = "thread_struct", .member = "fsbase"},
+#endif
+    };
+    if (!os_kernel_fields(fields, sizeof fields / sizeof *fields, err))
+        return false;
+    p->rodata->kernel = (struct interpreter_stacks_kernel){
+        .task_memory = fields[0].offset,
+        .task_thread_pointer = fields[1].offset + fields[2].offset,
+    };
+    return true;
+}
+
 static int take(void *context, void *data, size_t size)
 {
     const struct os_interpreter_stacks *s = context;
@@ -51,7 +73,11 @@ bool os_interpreter_stacks_open(struct os_interpreter_stacks *s,
     libbpf_set_print(print_nothing);
     struct interpreter_stacks_program *p = interpreter_stacks_program__open();
     s->program = p;
-    if (!p || interpreter_stacks_program__load(p) != 0)
+    if (!p)
+        return fail(errno, err);
+    if (!set_kernel(p, err))
+        return false;
+    if (interpreter_stacks_program__load(p) != 0)
         return fail(errno, err);
     s->handle = bpf_program__fd(p->progs.walk_interpreter);
     s->records = bpf_map__fd(p->maps.records);

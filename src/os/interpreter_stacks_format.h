@@ -16,7 +16,8 @@ enum interpreter_stacks_state {
 };
 
 struct interpreter_stacks_process {
-    uint64_t memory; /* identifies the address space: another one means exec */
+    uint64_t memory; /* identifies the address space: another one means exec;
+                        0: not known yet */
     uint64_t retry;  /* UNKNOWN: announce the process again after this time, ns */
     uint64_t state;  /* enum interpreter_stacks_state */
     struct interpreter_walk walk;
@@ -42,6 +43,12 @@ struct interpreter_stacks_record {
     uint64_t ip;   /* of the sample */
     uint64_t memory;
     uint32_t count, end;
+};
+
+/* Where the kernel's task_struct has its fields. */
+struct interpreter_stacks_kernel {
+    uint32_t task_memory;         /* identifies the address space */
+    uint32_t task_thread_pointer; /* of x86-64: fs base */
 };
 
 /* Per-CPU data, each in a cache line of its own. */

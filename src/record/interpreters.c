@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "base/hash.h"
 #include "os/machine.h"
+#include "os/timer.h"
 #include "perf/interpreted.h"
 #include "record/event_source.h"
 #include <sys/mman.h>
@@ -21,6 +22,9 @@ static const uint64_t retries[] = {10 * MS, 40 * MS, 250 * MS, 2000 * MS};
 /* Between the time of a sample and that of its stack, ns. The thread and the instruction must
  * be the same, too. */
 #define DISTANCE_MAX MS
+
+/* The age of a sample whose stack is read from outside, ns. */
+#define AGE_MAX (5 * MS)
 
 /* Names that are cached for one process. */
 #define FRAMES_MAX ((size_t)1 << 20)
@@ -40,9 +44,11 @@ struct interpreters_queue {
 };
 
 struct interpreters_process {
-    uint64_t memory; /* identifies the address space */
+    uint64_t memory; /* identifies the address space; 0: not known yet */
     uint64_t number; /* differs between all processes of the recording */
     unsigned attempts;
+    uint64_t retry;                  /* search the runtime again after this time, ns */
+    struct interpreter_walk walk;    /* if there is a runtime */
     struct process_runtime *runtime; /* NULL: none is known */
     char refused[160];               /* why it is not read; or empty */
     struct interpreters_counts counts;
@@ -62,22 +68,27 @@ static bool is_reported(const struct interpreters_process *p)
 }
 
 /* Writes a line about the process. */
-static void put_process(const struct interpreters_process *p, uint32_t pid,
+static void put_process(const struct record_interpreters *s,
+                        const struct interpreters_process *p, uint32_t pid,
                         struct output *out)
 {
     const struct interpreters_counts *n = &p->counts;
     const struct interpreter_runtime *r = p->runtime ? &p->runtime->runtime : NULL;
-    if (r)
-        output_format(
-            out,
-            "%s %s, process %u, offsets: %s; samples: %llu with its functions, %llu "
-            "of them doubtful and %llu truncated, %llu torn, %llu without\n",
-            r->interpreter->title, r->version, pid, r->offsets,
-            (unsigned long long)n->merged, (unsigned long long)n->doubtful,
-            (unsigned long long)n->truncated, (unsigned long long)n->torn,
-            (unsigned long long)n->missing);
-    else
+    if (!r) {
         output_format(out, "process %u is not read: %s\n", pid, p->refused);
+        return;
+    }
+    output_format(
+        out,
+        "%s %s, process %u, offsets: %s; samples: %llu with its functions, %llu "
+        "of them doubtful and %llu truncated, %llu torn, %llu without",
+        r->interpreter->title, r->version, pid, r->offsets, (unsigned long long)n->merged,
+        (unsigned long long)n->doubtful, (unsigned long long)n->truncated,
+        (unsigned long long)n->torn, (unsigned long long)n->missing);
+    if (s->reads)
+        output_format(out, " (%llu read too late); read from outside: %s",
+                      (unsigned long long)n->late, s->why.message);
+    output_char(out, '\n');
 }
 
 void record_interpreters_put(const struct record_interpreters *s, struct output *out)
@@ -85,7 +96,7 @@ void record_interpreters_put(const struct record_interpreters *s, struct output 
     output_str(out, output_contents(&s->ended));
     for (uint32_t pid = 0; pid < s->pid_end; pid++)
         if (s->processes[pid] && is_reported(s->processes[pid]))
-            put_process(s->processes[pid], pid, out);
+            put_process(s, s->processes[pid], pid, out);
     if (s->ended_count > INTERPRETERS_ENDED)
         output_format(out, "%zu more processes\n", s->ended_count - INTERPRETERS_ENDED);
 }
@@ -96,7 +107,8 @@ static void forget_process(struct record_interpreters *s, uint32_t pid)
     if (!p)
         return;
     if (is_reported(p) && s->ended_count++ < INTERPRETERS_ENDED)
-        put_process(p, pid, &s->ended);
+        put_process(s, p, pid, &s->ended);
+    s->readable -= p->runtime != NULL;
     process_runtime_destroy(p->runtime);
     arena_deinit(&p->arena);
     arena_deinit(&p->given_arena);
@@ -121,6 +133,8 @@ static struct interpreters_process *process_of(struct record_interpreters *s,
 {
     if (pid >= s->pid_limit)
         return NULL;
+    if (s->processes[pid] && s->processes[pid]->memory == 0)
+        s->processes[pid]->memory = memory;
     if (s->processes[pid] && s->processes[pid]->memory != memory)
         forget_process(s, pid);
     if (!s->processes[pid]) {
@@ -133,38 +147,64 @@ static struct interpreters_process *process_of(struct record_interpreters *s,
     return s->processes[pid];
 }
 
+/* Searches the interpreter of a process; if there is none yet, sets when to search again. */
+static void search_runtime(struct record_interpreters *s, struct interpreters_process *p,
+                           uint32_t pid)
+{
+    p->retry = UINT64_MAX;
+    p->runtime = process_runtime_create(pid, &s->absent);
+    struct interpreter_runtime *r = p->runtime ? &p->runtime->runtime : NULL;
+    if (r && r->interpreter && r->interpreter->layout(r, &p->walk)) {
+        s->readable++;
+        return;
+    }
+    bool refused = p->runtime && p->runtime->refused.message[0];
+    if (refused)
+        format_text(p->refused, sizeof p->refused, "%s", p->runtime->refused.message);
+    process_runtime_destroy(p->runtime);
+    p->runtime = NULL;
+    if (!refused && p->attempts < RETRIES)
+        p->retry = os_clock_monotonic() + retries[p->attempts++];
+}
+
 /* Searches the interpreter of a process, and passes its layout to the kernel. */
 static void find_runtime(struct record_interpreters *s, uint32_t pid, uint64_t memory)
 {
     struct interpreters_process *p = process_of(s, pid, memory);
-    struct interpreter_stacks_process known = {.memory = memory, .retry = UINT64_MAX};
     if (!p)
         return;
     if (!p->runtime)
-        p->runtime = process_runtime_create(pid);
-    struct interpreter_runtime *r = p->runtime ? &p->runtime->runtime : NULL;
-    if (r && r->interpreter && r->interpreter->layout(r, &known.walk)) {
+        search_runtime(s, p, pid);
+    struct interpreter_stacks_process known = {.memory = memory, .retry = p->retry};
+    if (p->runtime) {
         known.state = INTERPRETER_STACKS_KNOWN;
-    } else {
-        bool refused = p->runtime && p->runtime->refused.message[0];
-        if (refused)
-            format_text(p->refused, sizeof p->refused, "%s", p->runtime->refused.message);
-        process_runtime_destroy(p->runtime);
-        p->runtime = NULL;
-        if (!refused && p->attempts < RETRIES)
-            known.retry = os_clock_monotonic() + retries[p->attempts++];
+        known.walk = p->walk;
     }
-    os_interpreter_stacks_set(&s->stacks, pid, &known);
+    if (!s->reads)
+        os_interpreter_stacks_set(&s->stacks, pid, &known);
 }
 
-/* A process that maps an interpreter later than it was searched. */
-static void search_again(struct record_interpreters *s, uint32_t pid)
+/* A process executes another program. The kernel notices this by the address space. */
+static void begin_program(struct record_interpreters *s, uint32_t pid)
 {
     struct interpreters_process *p = pid < s->pid_limit ? s->processes[pid] : NULL;
-    if (!p || p->runtime)
+    struct interpreter_stacks_process unknown = {0};
+    if (!p || p->memory)
         return;
-    p->attempts = 0;
-    find_runtime(s, pid, p->memory);
+    forget_process(s, pid);
+    if (!s->reads)
+        os_interpreter_stacks_set(&s->stacks, pid, &unknown);
+}
+
+/* A process maps an interpreter: before its first sample, or later than it was searched. */
+static void search_mapped(struct record_interpreters *s, uint32_t pid)
+{
+    struct interpreters_process *p = pid < s->pid_limit ? s->processes[pid] : NULL;
+    if (p && p->runtime)
+        return;
+    if (p)
+        p->attempts = 0;
+    find_runtime(s, pid, p ? p->memory : 0);
 }
 
 /* --- Names -------------------------------------------------------------------------- */
@@ -251,6 +291,26 @@ static void add_walked(struct record_interpreters *s, struct walked *w, uint32_t
     q->items[q->count++] = w;
 }
 
+/* A stack with room for its frames; NULL if memory is short. */
+static struct walked *new_walked(uint32_t count, uint32_t end)
+{
+    struct walked *w = malloc(sizeof *w + count * sizeof *w->frames);
+    if (w)
+        *w = (struct walked){.end = end, .count = count};
+    return w;
+}
+
+/* Names the frames. */
+static void fill_walked(struct record_interpreters *s, struct interpreters_process *p,
+                        struct walked *w, const struct interpreter_walk_frame *frames)
+{
+    for (uint32_t i = 0; i < w->count; i++) {
+        uint64_t bits = frames[i].code & INTERPRETER_WALK_BITS;
+        w->frames[i] =
+            bits & INTERPRETER_WALK_MARK ? bits : address_of(s, p, &frames[i]) | bits;
+    }
+}
+
 static void take_stack(struct record_interpreters *s,
                        const struct interpreter_stacks_record *r,
                        const struct interpreter_walk_frame *frames)
@@ -260,21 +320,48 @@ static void take_stack(struct record_interpreters *s,
         find_runtime(s, r->pid, r->memory);
     if (!p || !p->runtime || r->cpu >= s->cpu_count)
         return;
-    struct walked *w = malloc(sizeof *w + r->count * sizeof *w->frames);
+    struct walked *w = new_walked(r->count, r->end);
     if (!w)
         return;
-    *w = (struct walked){.time = r->time,
-                         .ip = r->ip,
-                         .pid = r->pid,
-                         .tid = r->tid,
-                         .end = r->end,
-                         .count = r->count};
-    for (uint32_t i = 0; i < r->count; i++) {
-        uint64_t bits = frames[i].code & INTERPRETER_WALK_BITS;
-        w->frames[i] =
-            bits & INTERPRETER_WALK_MARK ? bits : address_of(s, p, &frames[i]) | bits;
-    }
+    w->time = r->time;
+    w->ip = r->ip;
+    w->pid = r->pid;
+    w->tid = r->tid;
+    fill_walked(s, p, w, frames);
     add_walked(s, w, r->cpu);
+}
+
+/* Where this process reads: the process of a sample; NULL if it has no interpreter. */
+static struct interpreters_process *readable_process(struct record_interpreters *s,
+                                                     uint32_t pid)
+{
+    struct interpreters_process *p = pid ? process_of(s, pid, 0) : NULL;
+    if (p && !p->runtime && os_clock_monotonic() >= p->retry)
+        find_runtime(s, pid, 0);
+    record_stack_reading_activate(&s->reading, s->readable > 0);
+    return p;
+}
+
+/* Reads the stack of a sample; NULL if that is not possible. */
+static struct walked *read_walked(struct record_interpreters *s,
+                                  struct interpreters_process *p, const struct record *r)
+{
+    enum interpreter_end end;
+    if (os_clock_monotonic() > r->time + AGE_MAX) {
+        p->counts.late++;
+        return NULL;
+    }
+    if (!record_stack_reading_read(&s->reading, &p->runtime->runtime, &p->walk,
+                                   record_tid(s->layout, r), &end))
+        return NULL;
+    struct walked *w =
+        new_walked((uint32_t)s->reading.count,
+                   end == INTERPRETER_TORN        ? INTERPRETER_STACKS_TORN
+                   : end == INTERPRETER_TRUNCATED ? INTERPRETER_STACKS_TRUNCATED
+                                                  : INTERPRETER_STACKS_WHOLE);
+    if (w)
+        fill_walked(s, p, w, s->reading.frames);
+    return w;
 }
 
 static void take_record(void *context, const struct interpreter_stacks_record *r,
@@ -478,7 +565,8 @@ static void pass_merged(struct record_interpreters *s, const struct record *r,
     record_pass(&s->next, &out);
 }
 
-/* Passes the sample on with both stacks; false if it has no chain. */
+/* Passes the sample on with both stacks; false if it has no chain, or if the thread has gone on
+ * since the sample. */
 static bool merge(struct record_interpreters *s, struct interpreters_process *p,
                   const struct record *r, const struct walked *w)
 {
@@ -491,6 +579,10 @@ static bool merge(struct record_interpreters *s, struct interpreters_process *p,
     bool is_whole = c.end == c.words.len / 8;
     enum merge_result result =
         interpreter_merge(s->roles, c.natives, is_whole, &s->stack, s->merged, &count);
+    if (s->reads && result == MERGE_DOUBTFUL) {
+        p->counts.torn++;
+        return false;
+    }
     p->counts.merged++;
     p->counts.doubtful += result == MERGE_DOUBTFUL;
     p->counts.truncated += w->end == INTERPRETER_STACKS_TRUNCATED;
@@ -501,24 +593,32 @@ static bool merge(struct record_interpreters *s, struct interpreters_process *p,
     return true;
 }
 
+/* Merges the sample with the stack, if that can be used; false if it was not passed on. */
+static bool take_both(struct record_interpreters *s, struct interpreters_process *p,
+                      const struct record *r, const struct walked *w)
+{
+    bool torn = w && w->end == INTERPRETER_STACKS_TORN;
+    bool usable = w && w->count && !torn && w->end != INTERPRETER_STACKS_NO_THREAD;
+    p->counts.torn += torn;
+    p->counts.missing += !usable && !torn;
+    return usable && merge(s, p, r, w);
+}
+
 static void take_sample(struct record_interpreters *s, const struct record *r)
 {
     uint32_t pid = record_pid(s->layout, r);
     struct interpreters_process *p = pid < s->pid_limit ? s->processes[pid] : NULL;
     uint64_t number = p ? p->number : 0;
-    struct walked *w = p && p->runtime ? find_walked(s, r) : NULL;
-    p = p ? s->processes[pid]
-          : NULL; /* the search can replace it: another program runs */
-    if (p && p->number != number)
-        p = NULL;
-    bool usable =
-        p && w && w->count &&
-        (w->end == INTERPRETER_STACKS_WHOLE || w->end == INTERPRETER_STACKS_TRUNCATED);
-    if (p && w)
-        p->counts.torn += w->end == INTERPRETER_STACKS_TORN;
-    if (p)
-        p->counts.missing += !usable && !(w && w->end == INTERPRETER_STACKS_TORN);
-    if (!usable || !merge(s, p, r, w))
+    struct walked *w = NULL;
+    if (s->reads) {
+        p = readable_process(s, pid);
+        w = p && p->runtime ? read_walked(s, p, r) : NULL;
+    } else if (p && p->runtime) {
+        w = find_walked(s, r);
+        p = s->processes[pid]; /* the search can replace it: another program runs */
+        p = p && p->number == number ? p : NULL;
+    }
+    if (!p || !take_both(s, p, r, w))
         record_pass(&s->next, r);
     free(w);
 }
@@ -540,7 +640,9 @@ static void take(void *context, const struct record *r)
     }
     if (r->type == PERF_MMAP2 && whole &&
         names_interpreter(record_mmap_path(s->layout, r)))
-        search_again(s, record_u32(r->bytes, RECORD_MMAP_PID));
+        search_mapped(s, record_u32(r->bytes, RECORD_MMAP_PID));
+    if (r->type == PERF_COMM && whole && r->misc & PERF_MISC_COMM_EXEC)
+        begin_program(s, record_u32(r->bytes, 8));
     if (r->type == PERF_COMM && whole)
         give_again(s, record_u32(r->bytes, 8));
     if (r->type == PERF_EXIT && whole &&
@@ -587,28 +689,35 @@ static bool prepare(void *state, struct event_source_setup *setup, struct error 
     s->queues = calloc(s->cpu_count, sizeof *s->queues);
     if (!s->processes || !s->queues || !strings_init(&s->paths, &s->arena))
         return error_memory(err);
-    if (!os_interpreter_stacks_open(&s->stacks, take_record, s, err))
-        return false;
-    setup->sampler->observer = s->stacks.handle;
-    return true;
+    s->reading.timer = -1;
+    if (os_interpreter_stacks_open(&s->stacks, take_record, s, &s->why)) {
+        setup->sampler->observer = s->stacks.handle;
+        return true;
+    }
+    s->reads = true;
+    return record_stack_reading_open(&s->reading, err);
 }
 
 static int descriptor(const void *state)
 {
     const struct record_interpreters *s = state;
-    return s->stacks.records;
+    return s->reads ? s->reading.timer : s->stacks.records;
 }
 
 static void wake(void *state)
 {
     struct record_interpreters *s = state;
-    os_interpreter_stacks_read(&s->stacks);
+    if (s->reads)
+        os_timer_read(s->reading.timer);
+    else
+        os_interpreter_stacks_read(&s->stacks);
 }
 
 static void close_source(void *state)
 {
     struct record_interpreters *s = state;
     os_interpreter_stacks_close(&s->stacks);
+    record_stack_reading_close(&s->reading);
     for (uint32_t pid = 0; s->processes && pid < s->pid_end; pid++)
         forget_process(s, pid);
     for (uint32_t i = 0; s->queues && i < s->cpu_count; i++) {
@@ -618,6 +727,7 @@ static void close_source(void *state)
     free(s->processes);
     free(s->queues);
     output_deinit(&s->ended);
+    arena_deinit(&s->absent.arena);
     arena_deinit(&s->arena);
     arena_deinit(&s->scratch);
 }

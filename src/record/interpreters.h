@@ -6,7 +6,12 @@
  * CPU, thread and time, and merges both stacks (interpreter/merge.h). The form of the result
  * is perf/interpreted.h.
  *
- * A process is announced at its first sample, which therefore has no interpreted frames. */
+ * A process that starts during the recording is announced at its first sample, which therefore
+ * has no interpreted frames.
+ *
+ * Where eBPF is not possible, the stage reads the stack itself when it gets the sample
+ * (record/stack_reading.h). Stacks that the thread changed meanwhile are discarded and counted,
+ * and so are those that do not match the native frames. */
 #ifndef STOKE_RECORD_INTERPRETERS_H
 #define STOKE_RECORD_INTERPRETERS_H
 
@@ -15,6 +20,7 @@
 #include "interpreter/merge.h"
 #include "os/interpreter_stacks.h"
 #include "record/record.h"
+#include "record/stack_reading.h"
 #include "resolve/runtime.h"
 
 struct interpreters_queue;
@@ -26,6 +32,7 @@ struct interpreters_counts {
     uint64_t truncated; /* of them: more frames than the program walks */
     uint64_t torn;      /* stacks that were not consistent: not used */
     uint64_t missing;   /* samples of such processes without a stack */
+    uint64_t late;      /* of them: the sample was too old to read the stack */
 };
 
 /* Processes that have ended and are described each; others are counted. */
@@ -33,6 +40,10 @@ struct interpreters_counts {
 
 struct record_interpreters {
     struct os_interpreter_stacks stacks;
+    bool reads; /* this process reads the stacks, for the reason `why` */
+    struct error why;
+    struct record_stack_reading reading;
+    size_t readable; /* processes with a runtime */
     const struct record_layout *layout;
     struct record_sink next;
     struct interpreters_process **processes; /* by process id */
@@ -40,6 +51,7 @@ struct record_interpreters {
     uint64_t created;                        /* processes so far */
     struct interpreters_queue *queues;       /* by CPU */
     uint32_t cpu_count;
+    struct runtimes_absent absent;
     struct arena arena;
     struct strings paths; /* of functions: their ids are the numbers of the functions */
     /* of the sample being merged: */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "resolve/runtime.h"
 #include "base/array.h"
+#include "base/hash.h"
 #include "os/inspect.h"
 #include "os/proc.h"
 #include "resolve/find.h"
@@ -17,6 +18,8 @@ struct runtime_module {
 /* Addresses whose roles are cached: a hostile process makes up many. */
 #define ROLES_MAX 65536
 
+#define ABSENT_MAX 65536
+
 /* Instead of a role: the function has no name. */
 #define ROLE_UNNAMED 255
 
@@ -29,6 +32,7 @@ static void add_code(void *context, const struct os_code *code)
     for (size_t i = r->module_count; i-- > 0;)
         if (str_equal(r->modules[i].path, code->path))
             return;
+    r->set = hash_mix(r->set ^ code->inode, hash_bytes(code->path.ptr, code->path.len));
     struct runtime_module *m =
         ARRAY_APPEND(&r->arena, r->modules, r->module_count, r->module_cap);
     if (m)
@@ -128,14 +132,32 @@ static void find_runtime(struct process_runtime *r)
     }
 }
 
-struct process_runtime *process_runtime_create(uint32_t pid)
+/* Searches a runtime unless the same modules had none. */
+static void find_unless_absent(struct process_runtime *r, struct runtimes_absent *absent)
+{
+    if (absent->sets.count > ABSENT_MAX) {
+        arena_deinit(&absent->arena);
+        absent->sets = (struct idmap){0};
+    }
+    uint64_t *known = idmap_put(&absent->sets, &absent->arena, r->set);
+    if (known && *known)
+        return;
+    find_runtime(r);
+    if (known && !r->runtime.interpreter && !r->refused.message[0])
+        *known = 1;
+}
+
+struct process_runtime *process_runtime_create(uint32_t pid,
+                                               struct runtimes_absent *absent)
 {
     struct process_runtime *r = calloc(1, sizeof *r);
     if (!r)
         return NULL;
     *r = (struct process_runtime){.pid = pid, .module = STR("")};
     os_process_code(pid, pid, add_code, r);
-    if (r->module_count)
+    if (r->module_count && absent)
+        find_unless_absent(r, absent);
+    else if (r->module_count)
         find_runtime(r);
     if (!r->arena.failed)
         return r;

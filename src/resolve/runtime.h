@@ -22,6 +22,7 @@ struct process_runtime {
     struct interpreter_access access;
     struct runtime_module *modules; /* during the search */
     size_t module_count, module_cap;
+    uint64_t set; /* hash of the modules */
     struct process_code *code;
     size_t code_count, code_cap;
     struct symbol_table symbols;
@@ -30,8 +31,17 @@ struct process_runtime {
     struct idmap roles; /* by address: 1 + enum interpreter_native, or no name */
 };
 
-/* Searches the runtime of a process; NULL if memory is short. */
-struct process_runtime *process_runtime_create(uint32_t pid);
+/* Sets of modules without a runtime: most processes of a machine have one of a few. All zeros
+ * is empty. */
+struct runtimes_absent {
+    struct arena arena;
+    struct idmap sets; /* by a hash of paths and inodes */
+};
+
+/* Searches the runtime of a process; NULL if memory is short. `absent` gets those without one,
+ * and saves the search; or NULL. */
+struct process_runtime *process_runtime_create(uint32_t pid,
+                                               struct runtimes_absent *absent);
 void process_runtime_destroy(struct process_runtime *r); /* NULL is allowed */
 
 /* The role of a native function that an address belongs to, which is of a call if `is_call`.

@@ -5,6 +5,7 @@
 #include "interpreter/merge.h"
 #include "interpreter/python.h"
 #include "interpreter/python_lines.h"
+#include "interpreter/walk.h"
 #include "python_image.h"
 
 /* The result of the tested code for an image. */
@@ -284,34 +285,6 @@ static void test_native(void **state)
         assert_int_equal(python_native(str_of(cases[i].name)), cases[i].role);
 }
 
-/* Walks a stack as the kernel does (os/interpreter_stacks.bpf.c). */
-static size_t walk(const struct result *r, const struct interpreter_walk *l,
-                   struct interpreter_walk_frame *frames, size_t room)
-{
-    struct memory m = memory_of(&r->access);
-    uint64_t at = memory_u64(&m, r->thread.state + l->thread_frame);
-    size_t count = 0;
-    if (l->cframe_frame != INTERPRETER_WALK_ABSENT)
-        at = memory_u64(&m, at + l->cframe_frame);
-    for (; at && count < room; at = memory_u64(&m, at + l->frame_previous)) {
-        uint64_t code = memory_u64(&m, at + l->frame_code) & ~INTERPRETER_WALK_BITS;
-        uint64_t instruction = memory_u64(&m, at + l->frame_instruction);
-        if (l->frame_owner != INTERPRETER_WALK_ABSENT &&
-            memory_u8(&m, at + l->frame_owner) >= l->owner_native)
-            continue;
-        if (l->code_start != INTERPRETER_WALK_ABSENT)
-            instruction -= code + l->code_start;
-        frames[count++] = (struct interpreter_walk_frame){
-            .code = code,
-            .instruction = (int32_t)instruction,
-            .check = interpreter_walk_check(memory_u64(&m, code + l->code_lines),
-                                            memory_u32(&m, code + l->code_first_line)),
-        };
-    }
-    assert_false(m.failed);
-    return count;
-}
-
 /* The frames that the kernel finds have the names and lines of those that are read here; a
  * code object whose address was reused has none. */
 static void test_walk(void **state)
@@ -320,21 +293,26 @@ static void test_walk(void **state)
     for (unsigned minor = PYTHON_MINOR_MIN; minor <= PYTHON_MINOR_MAX; minor++) {
         struct result r;
         struct interpreter_walk l;
-        struct interpreter_walk_frame frames[8];
+        static struct interpreter_walk_frame frames[INTERPRETER_WALK_MAX];
         struct interpreter_frame f;
+        size_t count, next = 0;
         make(minor);
         examine(&r);
         assert_true(interpreters[0]->layout(&r.runtime, &l));
         assert_true(l.frame_size <= INTERPRETER_WALK_FRAME_BYTES);
-        size_t count = walk(&r, &l, frames, 8), next = 0;
+        assert_int_equal(
+            interpreter_walk_thread(&r.access, &l, r.thread.state, frames, &count),
+            INTERPRETER_WHOLE);
         assert_true(count > 1);
-        for (size_t i = 0; i < count; i++, next++) {
+        for (size_t i = 0; i < count; i++) {
+            if (frames[i].code & INTERPRETER_WALK_MARK)
+                continue;
             while (r.stack.frames[next].is_hidden)
                 next++;
             assert_true(interpreters[0]->describe(&r.runtime, &frames[i], &f));
             assert_true(str_equal(f.function, r.stack.frames[next].function));
             assert_true(str_equal(f.file, r.stack.frames[next].file));
-            assert_int_equal(f.line, r.stack.frames[next].line);
+            assert_int_equal(f.line, r.stack.frames[next++].line);
         }
         frames[0].check++;
         assert_false(interpreters[0]->describe(&r.runtime, &frames[0], &f));
@@ -369,6 +347,63 @@ static enum merge_result merge(const char *native, bool is_whole, const char *fr
     return result;
 }
 
+/* A thread that goes on while it is read: its stack is read again, or not used. */
+struct restless {
+    struct image *image;
+    uint64_t changes; /* of the innermost frame, that are left; then it is frames[1] */
+    uint64_t frames[2];
+};
+
+static bool read_restless(void *context, uint64_t address, void *into, size_t size)
+{
+    struct restless *t = context;
+    struct interpreter_access access = image_access(t->image);
+    bool is_state = address == t->image->thread + t->image->layout.thread_frame;
+    if (is_state && t->changes)
+        image_run(t->image, t->frames[t->changes-- & 1]);
+    return access.read(access.context, address, into, size);
+}
+
+static void test_walk_of_running(void **state)
+{
+    (void)state;
+    for (unsigned minor = PYTHON_MINOR_MIN; minor <= PYTHON_MINOR_MAX; minor++) {
+        static struct interpreter_walk_frame frames[INTERPRETER_WALK_MAX];
+        struct result r;
+        struct interpreter_walk l;
+        size_t count;
+        make(minor);
+        examine(&r);
+        assert_true(interpreters[0]->layout(&r.runtime, &l));
+        uint64_t name = image_text(&image, "other"), file = image_text(&image, "o.py");
+        uint64_t code = image_code(&image, name, file, 1), used = image.used;
+        struct restless t = {
+            .image = &image,
+            .frames = {image_frame(&image, code, 0, 0, 0), image.first_frame}};
+        struct interpreter_access access = r.access;
+        access.context = &t;
+        access.read = read_restless;
+        t.changes = 4;
+        assert_int_equal(
+            interpreter_walk_thread(&access, &l, r.thread.state, frames, &count),
+            INTERPRETER_WHOLE);
+        assert_true(count > 1);
+        t.changes = 100;
+        assert_int_equal(
+            interpreter_walk_thread(&access, &l, r.thread.state, frames, &count),
+            INTERPRETER_TORN);
+        assert_int_equal(count, 0);
+        /* a call that began meanwhile */
+        image.used = used;
+        t.frames[0] = image_frame(&image, code, t.frames[1], 0, 0);
+        for (t.changes = 100; t.changes > 80;)
+            assert_int_equal(
+                interpreter_walk_thread(&access, &l, r.thread.state, frames, &count),
+                INTERPRETER_WHOLE);
+        arena_deinit(&r.arena);
+    }
+}
+
 static void test_merge(void **state)
 {
     (void)state;
@@ -399,10 +434,11 @@ static void test_merge(void **state)
 int main(void)
 {
     static const struct CMUnitTest units[] = {
-        UNIT(test_versions),    UNIT(test_unknown_thread), UNIT(test_refused),
-        UNIT(test_absent),      UNIT(test_members),        UNIT(test_hostile),
-        UNIT(test_huge_string), UNIT(test_corruptions),    UNIT(test_lines),
-        UNIT(test_native),      UNIT(test_merge),          UNIT(test_walk),
+        UNIT(test_versions),        UNIT(test_unknown_thread), UNIT(test_refused),
+        UNIT(test_absent),          UNIT(test_members),        UNIT(test_hostile),
+        UNIT(test_huge_string),     UNIT(test_corruptions),    UNIT(test_lines),
+        UNIT(test_native),          UNIT(test_merge),          UNIT(test_walk),
+        UNIT(test_walk_of_running),
     };
     return UNITS_RUN(units);
 }
