@@ -100,6 +100,7 @@ static bool prepare_sources(struct record_chain *c, const struct record_targets 
 {
     c->sampler_settings = c->settings->sampler;
     c->interval = c->settings->interval;
+    c->sampler_settings.filter = c->filter.program ? &c->filter : NULL;
     if (targets)
         c->sampler_settings.targets = *targets;
     for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++)
@@ -122,19 +123,59 @@ static bool drop_optional(struct record_chain *c, const struct error *why)
     return any;
 }
 
+/* Loads the filter if it can keep records of other tasks out of the rings. Without it, the
+ * stages remove them. */
+static void open_filter(struct record_chain *c, const struct record_targets *targets)
+{
+    struct perf_sampler_settings set = c->settings->sampler;
+    struct error ignored;
+    if (targets)
+        set.targets = *targets;
+    const struct record_targets *t = &set.targets;
+    if (t->everyone || (!c->settings->sources.on[EVENT_SOURCE_wakers] &&
+                        !perf_sampler_prefers_cpus(&set)))
+        return;
+    if (!os_task_filter_open(&c->filter, !t->alone, &ignored)) {
+        os_task_filter_close(&c->filter);
+        return;
+    }
+    for (size_t i = 0; i < t->tid_count; i++)
+        os_task_filter_add(&c->filter, t->tids[i]);
+}
+
+static bool try_sampler(struct record_chain *c, const struct record_targets *targets,
+                        bool with_optional, struct error *err)
+{
+    if (!prepare_sources(c, targets, with_optional, err))
+        return false;
+    const struct perf_sampler_settings *set = &c->sampler_settings;
+    if (set->filter && !os_task_filter_chain(set->filter, set->observer))
+        return error_set(err, "the kernel cannot run two eBPF programs at a sample");
+    return perf_sampler_open(&c->sampler, set, c->wait, err);
+}
+
+static void close_for_retry(struct record_chain *c)
+{
+    perf_sampler_close(&c->sampler);
+    close_sources(c);
+}
+
 static bool open_sampler(struct record_chain *c, const struct record_targets *targets,
                          struct error *err)
 {
-    if (!prepare_sources(c, targets, true, err))
-        return false;
-    if (perf_sampler_open(&c->sampler, &c->sampler_settings, c->wait, err))
+    open_filter(c, targets);
+    if (try_sampler(c, targets, true, err))
         return true;
+    if (c->filter.program) {
+        close_for_retry(c);
+        os_task_filter_close(&c->filter);
+        if (try_sampler(c, targets, true, err))
+            return true;
+    }
     if (!drop_optional(c, err))
         return false;
-    perf_sampler_close(&c->sampler);
-    close_sources(c);
-    return prepare_sources(c, targets, false, err) &&
-           perf_sampler_open(&c->sampler, &c->sampler_settings, c->wait, err);
+    close_for_retry(c);
+    return try_sampler(c, targets, false, err);
 }
 
 static void report_counters(struct record_chain *c)
@@ -310,6 +351,7 @@ bool record_chain_start(struct record_chain *c, struct record_sink output,
 void record_chain_close(struct record_chain *c)
 {
     perf_sampler_close(&c->sampler);
+    os_task_filter_close(&c->filter);
     close_sources(c);
     record_descent_deinit(&c->descent);
     record_sampled_deinit(&c->sampled);

@@ -44,6 +44,8 @@ struct record_chain {
     const struct record_chain_settings *settings;
     struct perf_sampler_settings sampler_settings; /* with the events of the sources */
     struct os_wait *wait;
+    struct os_task_filter
+        filter; /* if counters of all tasks take samples of the targets */
     struct perf_sampler sampler;
     void *sources[EVENT_SOURCE_COUNT]; /* states; NULL: not active */
     struct error unavailable[EVENT_SOURCE_COUNT];

@@ -404,6 +404,15 @@ struct record_event record_event_switches(void)
     return e;
 }
 
+struct record_event record_event_filtered_wakings(void)
+{
+    return (struct record_event){.name = "sched:sched_waking",
+                                 .type = PERF_TYPE_SOFTWARE,
+                                 .config = PERF_SOFTWARE_BPF_OUTPUT,
+                                 .period = 1,
+                                 .of_everyone = true};
+}
+
 /* Adds the modifier to the event's name. */
 static void add_to_name(struct record_event *e, char modifier)
 {

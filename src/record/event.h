@@ -82,6 +82,9 @@ struct record_event record_event_clock(void);
 /* Every context switch, with SWITCH records for the return. */
 struct record_event record_event_switches(void);
 
+/* Wake-ups, whose samples an eBPF program makes (os/task_filter.h). */
+struct record_event record_event_filtered_wakings(void);
+
 /* The tracepoint of that name, "sched:sched_waking"; false with err set if it cannot be used.
  * `format` gets the text that describes its raw data. */
 bool record_event_tracepoint(const char *name, struct record_event *e, char *format,

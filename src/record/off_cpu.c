@@ -64,7 +64,7 @@ static void add_sample(struct record_off_cpu *o, const struct record *r, enum ch
 static uint32_t woken_thread(const struct record_off_cpu *o, const struct record *r)
 {
     size_t raw = chain_end(o->layout, r->bytes) + 4; /* after its length */
-    if (!o->woken_offset || r->bytes.len < raw + o->woken_offset + 4)
+    if (r->bytes.len < raw + o->woken_offset + 4)
         return 0;
     return record_u32(r->bytes, raw + o->woken_offset);
 }
@@ -401,11 +401,18 @@ static bool add_wakings(struct off_cpu_source *s, struct event_source_setup *set
     struct record_events *events = &setup->sampler->events;
     struct record_event *wakings = &events->items[events->count];
     char format[4096];
-    if (!record_event_tracepoint("sched:sched_waking", wakings, format, sizeof format,
-                                 err))
+    if (setup->sampler->filter) {
+        *wakings = record_event_filtered_wakings();
+        s->woken_offset = 0;
+    } else if (record_event_tracepoint("sched:sched_waking", wakings, format,
+                                       sizeof format, err)) {
+        wakings->of_everyone = true;
+        s->woken_offset = pid_offset(str_of(format));
+    } else {
         return false;
-    wakings->of_everyone = true;
-    s->woken_offset = pid_offset(str_of(format));
+    }
+    if (!setup->sampler->filter && s->woken_offset == 0)
+        return error_set(err, "the tracepoint sched:sched_waking has no field 'pid'");
     s->wakings = events->count++;
     setup->sampler->more_fields |= PERF_SAMPLE_RAW;
     return true;

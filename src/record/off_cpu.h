@@ -50,9 +50,9 @@ struct record_off_cpu {
     struct arena arena;            /* of the ids */
     struct idmap ids;              /* ids of counters to enum off_cpu_event */
     uint64_t off_cpu_id, waker_id; /* in the samples that the stage makes */
-    size_t woken_offset; /* of the woken thread's id, in a tracepoint's data; 0: unused */
-    uint32_t limit;      /* thread ids are below it */
-    uint32_t highest;    /* and at most this */
+    size_t woken_offset;           /* of the woken thread's id, in the data of a sample */
+    uint32_t limit;                /* thread ids are below it */
+    uint32_t highest;              /* and at most this */
     struct off_cpu_wait **waiting; /* by thread id; NULL: it runs, or is not known */
     struct output samples;         /* of the round */
     struct off_cpu_change *changes;

@@ -123,13 +123,18 @@ bool perf_sampler_counts_time(const struct record_event *e)
     return e->type == PERF_TYPE_HARDWARE && e->config == PERF_HARDWARE_CYCLES;
 }
 
+static bool event_can_be_of_cpus(const struct perf_sampler_settings *set,
+                                 const struct record_event *e)
+{
+    uint32_t rate = e->rate || e->period ? e->rate : set->rate;
+    return rate && rate <= PERF_SAMPLER_OF_CPUS_RATE && !e->of_everyone && !e->group &&
+           perf_sampler_counts_time(e);
+}
+
 bool perf_sampler_is_of_cpus(const struct perf_sampler *s, size_t event)
 {
-    const struct perf_sampler_settings *set = s->settings;
-    const struct record_event *e = &set->events.items[event];
-    uint32_t rate = e->rate || e->period ? e->rate : set->rate;
-    return s->of_cpus && rate && rate <= PERF_SAMPLER_OF_CPUS_RATE && !e->of_everyone &&
-           !e->group && perf_sampler_counts_time(e);
+    return s->of_cpus &&
+           event_can_be_of_cpus(s->settings, &s->settings->events.items[event]);
 }
 
 /* Whether counters of all tasks can replace those of the targets. The processor's record of
@@ -140,6 +145,14 @@ static bool can_be_of_cpus(const struct perf_sampler_settings *set)
     return !t->everyone && !t->alone && !set->program && !set->of_threads &&
            set->stacks != RECORD_STACKS_LBR && set->events.count &&
            !set->events.items[0].of_everyone;
+}
+
+bool perf_sampler_prefers_cpus(const struct perf_sampler_settings *settings)
+{
+    for (size_t i = 0; i < settings->events.count; i++)
+        if (event_can_be_of_cpus(settings, &settings->events.items[i]))
+            return can_be_of_cpus(settings);
+    return false;
 }
 
 bool perf_sampler_requests_build_ids(const struct perf_sampler_settings *set)
@@ -318,12 +331,25 @@ static bool add_ring(struct perf_sampler *s, int fd, uint32_t cpu, struct error 
 
 /* A tracepoint would need a program of another kind: its samples go without, like those of
  * other events that the kernel runs no program at. Only the first event must have it. */
-static bool attach_observer(const struct perf_sampler *s, size_t event, int fd)
+static bool attach_observer(const struct perf_sampler *s, size_t event, int64_t tid,
+                            int fd)
 {
     const struct record_event *e = &s->settings->events.items[event];
+    const struct os_task_filter *filter = s->settings->filter;
+    if (filter && tid == OS_ANY_THREAD && perf_sampler_is_of_cpus(s, event) &&
+        os_perf_attach(fd, filter->handle))
+        return true;
     if (!s->settings->observer || s->settings->program || e->type == PERF_TYPE_TRACEPOINT)
         return true;
     return os_perf_attach(fd, s->settings->observer) || event > 0;
+}
+
+/* Whether the filter makes the event's samples. */
+static bool is_made_by_filter(const struct perf_sampler *s, size_t event)
+{
+    const struct record_event *e = &s->settings->events.items[event];
+    return s->settings->filter && e->type == PERF_TYPE_SOFTWARE &&
+           e->config == PERF_SOFTWARE_BPF_OUTPUT;
 }
 
 /* Opens a counter, and redirects its records into its CPU's ring. A thread that has ended
@@ -344,7 +370,10 @@ static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint3
     }
     s->counters[s->counter_count++] =
         (struct perf_counter_open){fd, (uint32_t)event, cpu, tid};
-    if (!attach_observer(s, event, fd))
+    if (is_made_by_filter(s, event) &&
+        !os_task_filter_output(s->settings->filter, cpu, fd, err))
+        return false;
+    if (!attach_observer(s, event, tid, fd))
         return error_set(err, "the kernel cannot run a program at this event: %s",
                          strerror(errno));
     const char *filter = s->settings->events.items[event].filter;
@@ -431,12 +460,15 @@ static bool open_all(struct perf_sampler *s, struct error *err)
     return ok;
 }
 
-/* A ring wakes this process up when it is half full. */
+/* A ring wakes this process up when that part of it is full: on a busy machine, it fills up
+ * further until the process runs. */
+#define WAKE_PARTS 8
+
 static void set_attrs(struct perf_sampler *s)
 {
     for (size_t i = 0; i < s->settings->events.count; i++) {
         s->attrs[i] = attr_of(s, i);
-        s->attrs[i].wakeup = (uint32_t)(s->ring_size / 2);
+        s->attrs[i].wakeup = (uint32_t)(s->ring_size / WAKE_PARTS);
     }
 }
 
@@ -495,11 +527,7 @@ bool perf_sampler_open(struct perf_sampler *s,
                                  stack_fields(settings->stacks) | settings->more_fields |
                                      event_fields(settings));
     s->ring_size = choose_ring_size(settings);
-    s->of_cpus = can_be_of_cpus(settings);
-    bool any = false;
-    for (size_t i = 0; i < settings->events.count; i++)
-        any |= perf_sampler_is_of_cpus(s, i);
-    s->of_cpus = any;
+    s->of_cpus = perf_sampler_prefers_cpus(settings);
     os_raise_file_limit();
     set_attrs(s);
     while (!open_all(s, err)) {

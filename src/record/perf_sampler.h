@@ -6,6 +6,7 @@
 #define STOKE_RECORD_PERF_SAMPLER_H
 
 #include "os/perf_event.h"
+#include "os/task_filter.h"
 #include "os/wait.h"
 #include "record/event.h"
 #include "record/record.h"
@@ -60,6 +61,10 @@ struct perf_sampler_settings {
 
     /* An eBPF program that runs before each sample is written. 0: none. */
     int observer;
+
+    /* Keeps samples and wake-ups of other tasks out of the rings, if counters of all tasks take
+     * them. It is open, knows the targets, and runs the observer. NULL: none. */
+    struct os_task_filter *filter;
 };
 
 /* Whether the kernel writes build IDs into mapping records. While a counter of all tasks
@@ -127,6 +132,9 @@ bool perf_sampler_counts_time(const struct record_event *e);
 
 /* Whether counters of all tasks take the samples of the event, though not all are targets. */
 bool perf_sampler_is_of_cpus(const struct perf_sampler *s, size_t event);
+
+/* Whether counters of all tasks would replace those of the targets, if the kernel permits it. */
+bool perf_sampler_prefers_cpus(const struct perf_sampler_settings *settings);
 
 /* Whether this machine has the event. */
 bool perf_sampler_has(const struct record_event *event);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "os/task_filter.h"
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <task_filter.skel.h>
+
+#define TARGETS_SIZE (TASK_FILTER_WORDS * sizeof(uint64_t))
+
+static bool fail(int why, struct error *err)
+{
+    error_set(err, "cannot load the eBPF program that filters tasks: %s", strerror(why));
+    if (why == EPERM || why == EACCES)
+        error_hint(err, "run as root, or with CAP_BPF and CAP_PERFMON");
+    return false;
+}
+
+/* Silences libbpf, which prints to standard error. */
+static int print_nothing(enum libbpf_print_level level, const char *format, va_list words)
+{
+    (void)level, (void)format, (void)words;
+    return 0;
+}
+
+/* Whether this process sees the process ids of the initial PID namespace, as the program does
+ * (its inode number is fixed: Linux, include/linux/proc_ns.h). */
+static bool sees_own_numbers(void)
+{
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == 0xEFFFFFFCu;
+}
+
+bool os_task_filter_open(struct os_task_filter *f, bool inherit, struct error *err)
+{
+    *f = (struct os_task_filter){.program = NULL};
+    if (!sees_own_numbers())
+        return error_set(err,
+                         "process ids in this container differ from those of the kernel");
+    libbpf_set_print(print_nothing);
+    struct task_filter_program *p = task_filter_program__open();
+    f->program = p;
+    if (!p || task_filter_program__load(p) != 0)
+        return fail(errno, err);
+    f->handle = bpf_program__fd(p->progs.filter_sample);
+    void *map = mmap(NULL, TARGETS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+                     bpf_map__fd(p->maps.targets), 0);
+    if (map == MAP_FAILED)
+        return fail(errno, err);
+    f->targets = map;
+    if (inherit)
+        f->forks = bpf_program__attach(p->progs.follow_fork);
+    return !inherit || f->forks || fail(errno, err);
+}
+
+void os_task_filter_close(struct os_task_filter *f)
+{
+    bpf_link__destroy(f->forks);
+    bpf_link__destroy(f->wakings);
+    if (f->targets)
+        munmap(f->targets, TARGETS_SIZE);
+    task_filter_program__destroy(f->program);
+    *f = (struct os_task_filter){.program = NULL};
+}
+
+void os_task_filter_add(struct os_task_filter *f, uint32_t tid)
+{
+    if (tid < TASK_FILTER_TIDS)
+        __atomic_fetch_or(&f->targets[tid / 64], (uint64_t)1 << tid % 64,
+                          __ATOMIC_SEQ_CST);
+}
+
+bool os_task_filter_chain(struct os_task_filter *f, int program)
+{
+    const struct task_filter_program *p = f->program;
+    uint32_t first = 0;
+    int map = bpf_map__fd(p->maps.next);
+    if (program)
+        return bpf_map_update_elem(map, &first, &program, BPF_ANY) == 0;
+    return bpf_map_delete_elem(map, &first) == 0 || errno == ENOENT;
+}
+
+bool os_task_filter_output(struct os_task_filter *f, uint32_t cpu, int fd,
+                           struct error *err)
+{
+    const struct task_filter_program *p = f->program;
+    if (cpu >= TASK_FILTER_CPUS)
+        return error_set(err, "this machine has more than %d CPUs", TASK_FILTER_CPUS);
+    if (bpf_map_update_elem(bpf_map__fd(p->maps.outputs), &cpu, &fd, BPF_ANY) != 0)
+        return fail(errno, err);
+    if (!f->wakings)
+        f->wakings = bpf_program__attach(p->progs.write_waking);
+    return f->wakings || fail(errno, err);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What the eBPF program task_filter.bpf.c and the process that loads it share. */
+#ifndef STOKE_OS_TASK_FILTER_FORMAT_H
+#define STOKE_OS_TASK_FILTER_FORMAT_H
+
+#include <stdint.h>
+
+/* A bit for each thread id: PID_MAX_LIMIT of Linux on 64-bit machines. */
+#define TASK_FILTER_TIDS ((uint32_t)1 << 22)
+#define TASK_FILTER_WORDS (TASK_FILTER_TIDS / 64)
+
+#define TASK_FILTER_CPUS 1024
+
+#endif
