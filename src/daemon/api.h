@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP interface of stoke daemon: /metrics, /api/profile, /api/metrics, /api/labels
- * and /debug/pprof/profile.
+/* The HTTP interface of stoke daemon: the live page at /, and what it and other programs
+ * read. api_routes.def lists the addresses.
  *
  * Each request opens the store for itself, so requests do not wait for the sampling loop.
  * Its memory is bounded. */
@@ -8,17 +8,31 @@
 #define STOKE_DAEMON_API_H
 
 #include "daemon/metrics.h"
+#include "daemon/processes.h"
+#include "daemon/recent.h"
 #include "http/server.h"
 
 #define DAEMON_API_MEMORY ((int64_t)256 << 20) /* of a request */
 
 struct daemon_api {
     const char *store;              /* location */
+    uint32_t rate;                  /* samples per second and CPU */
     struct daemon_metrics *metrics; /* NULL: those of the store only */
+    struct daemon_recent *recent;   /* NULL: the store only */
+
+    /* Private. */
+    struct daemon_processes processes;
+    uint64_t sent; /* the last second whose metrics were sent */
 };
+
+bool daemon_api_init(struct daemon_api *api); /* false when memory is short */
+void daemon_api_deinit(struct daemon_api *api);
 
 /* The function of struct http_settings; its context is a struct daemon_api. */
 void daemon_api_answer(void *context, const struct http_query *q, struct http_reply *r);
+
+/* Sends the newest metrics to all streams, if they are not sent yet. */
+void daemon_api_send(struct daemon_api *api, struct http_server *s);
 
 /* Parses a time of a request: "now", "-5m", "now-5m" (s, m, h, d), or a number since
  * 1970 in s, ms, us or ns (by its size). False if it is invalid. */

@@ -4,6 +4,7 @@
 #include "daemon/history.h"
 #include "daemon/metrics.h"
 #include "daemon/names.h"
+#include "daemon/recent.h"
 #include "daemon/samples.h"
 #include "engine/sampling.h"
 #include "lepd/server.h"
@@ -26,6 +27,7 @@ struct daemon {
     struct daemon_names names;
     struct daemon_history history;
     struct daemon_metrics metrics;
+    struct daemon_recent recent;
     struct lepd_server *lepd; /* or NULL */
     struct daemon_api api;
     struct http_settings http_settings;
@@ -79,6 +81,7 @@ static void end_window(struct daemon *d, uint64_t end)
         return;
     }
     daemon_metrics_stored(&d->metrics);
+    daemon_recent_publish(&d->recent, NULL, end + offset);
     if (p) /* the names are stored with the window */
         daemon_names_forget_late(&d->names);
 }
@@ -102,6 +105,17 @@ static void publish(struct daemon *d, uint64_t complete)
         lepd_server_publish(d->lepd, p);
 }
 
+/* Gives the clients of the HTTP server what is new: once a second. */
+static void publish_live(struct daemon *d)
+{
+    if (!d->http)
+        return;
+    if (daemon_recent_is_needed(&d->recent))
+        daemon_recent_publish(&d->recent, daemon_samples_so_far(&d->samples, d->offset),
+                              d->window_start + d->offset);
+    daemon_api_send(&d->api, d->http);
+}
+
 static bool turn(void *context, unsigned reasons, int *next)
 {
     struct daemon *d = context;
@@ -110,6 +124,7 @@ static bool turn(void *context, unsigned reasons, int *next)
     daemon_metrics_turn(&d->metrics, os_clock_monotonic(), os_clock_real());
     daemon_samples_name(&d->samples, daemon_names_turn(&d->names, os_clock_monotonic()));
     publish(d, complete);
+    publish_live(d);
     if (reasons & OS_WAIT_STOP)
         d->stops = true;
     else if (complete >= d->samples.until)
@@ -235,8 +250,14 @@ static bool start_http(struct daemon *d, struct error *err)
         return true;
     d->api.store = d->settings->store;
     d->api.metrics = &d->metrics;
+    d->api.recent = &d->recent;
+    d->api.rate = d->settings->rate;
+    if (!daemon_api_init(&d->api))
+        return error_memory(err);
     d->http_settings = (struct http_settings){.address = d->settings->listen,
                                               .token = d->settings->token,
+                                              .certificate = d->settings->certificate,
+                                              .key = d->settings->key,
                                               .answer = daemon_api_answer,
                                               .context = &d->api};
     d->http = http_server_start(&d->http_settings, err);
@@ -282,14 +303,18 @@ bool daemon_run(const struct daemon_settings *settings,
     d->samples.context = d;
     daemon_samples_init(&d->samples);
     daemon_names_init(&d->names);
-    bool ok = daemon_metrics_init(&d->metrics) ? run(d, err) : error_memory(err);
+    bool ok = daemon_metrics_init(&d->metrics) && daemon_recent_init(&d->recent)
+                  ? run(d, err)
+                  : error_memory(err);
     lepd_server_stop(d->lepd);
     http_server_stop(d->http);
+    daemon_api_deinit(&d->api);
     record_live_close(&d->live);
     record_threads_free(&d->threads);
     daemon_samples_deinit(&d->samples);
     daemon_names_deinit(&d->names);
     daemon_metrics_deinit(&d->metrics);
+    daemon_recent_deinit(&d->recent);
     daemon_history_deinit(&d->history);
     free(d);
     return ok;

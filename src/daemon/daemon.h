@@ -24,6 +24,7 @@ struct daemon_settings {
     const char *lepd;   /* address of a LEPD server (lepd/server.h); NULL: none */
     const char *listen; /* address of an HTTP server (api.h); NULL: none */
     const char *token;  /* that its requests need, see http/server.h; NULL: none */
+    const char *certificate, *key; /* PEM texts: HTTPS; NULL: none */
 };
 
 /* Samples until SIGINT or SIGTERM, then stores the rest. Returns false with err set if it

@@ -126,6 +126,16 @@ struct profile *daemon_samples_recent(struct daemon_samples *s, uint64_t from,
     return p;
 }
 
+struct profile *daemon_samples_so_far(struct daemon_samples *s, uint64_t offset)
+{
+    struct error ignored;
+    bool any = s->ready[CURRENT] && s->reader;
+    struct profile *p = any ? make_profile(s, &ignored) : NULL;
+    for (size_t i = 0; p && i < p->sample_count; i++)
+        p->samples[i].time += offset;
+    return p;
+}
+
 void daemon_samples_name(struct daemon_samples *s, bool learned)
 {
     if (!s->reader)

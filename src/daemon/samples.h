@@ -46,6 +46,10 @@ bool daemon_samples_cut(struct daemon_samples *s, uint64_t until, uint64_t offse
 struct profile *daemon_samples_recent(struct daemon_samples *s, uint64_t from,
                                       uint64_t to);
 
+/* Makes a profile of the current window so far. `offset` is added to the times. The caller
+ * destroys it. NULL if there is none, or when memory is short. */
+struct profile *daemon_samples_so_far(struct daemon_samples *s, uint64_t offset);
+
 /* True if the reader uses so much memory that a new one should start. */
 bool daemon_samples_full(const struct daemon_samples *s);
 

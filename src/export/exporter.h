@@ -38,6 +38,7 @@ struct export_options {
     const struct source_text *sources; /* html: the sources that it shows */
     size_t source_count;
     bool with_callgraph; /* html: with the layout program for call graphs, +0.7 MB */
+    bool live;           /* html: the page of stoke daemon, which reads from its server */
     const struct thread_pool *pool; /* to write in parallel; NULL: no threads */
 };
 

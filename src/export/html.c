@@ -126,6 +126,22 @@ static void put_callgraph(struct output *out)
     output_text(out, "</script>");
 }
 
+/* The beginning of the page. A live page may connect to the server that it comes from. */
+static void put_head(struct str head, bool live, struct output *out)
+{
+    struct str policy = STR("default-src 'none';");
+    size_t at = str_search(head, policy);
+    if (!live || at == head.len) {
+        output_str(out, head);
+        return;
+    }
+    at += policy.len;
+    output_str(out, str_head(head, at));
+    output_text(out, " connect-src 'self';");
+    output_str(out, str_skip(head, at));
+    output_text(out, "<script type=\"text/plain\" id=\"live\"></script>");
+}
+
 bool html_put_page(const struct profile *p, const struct export_options *options,
                    struct output *out, struct error *err)
 {
@@ -138,7 +154,7 @@ bool html_put_page(const struct profile *p, const struct export_options *options
             "'tools/deps viewer && make' in the source folder builds it with the viewer");
     }
     mark += sizeof MARK - 1;
-    output_str(out, str_head(page, mark));
+    put_head(str_head(page, mark), options->live, out);
     if (p && !put_profile(p, options, out, err))
         return false;
     if (options->source_count && !put_sources(p, options, out, err))

@@ -8,6 +8,12 @@ const char *http_query_argument(const struct http_query *q, const char *name)
     return NULL;
 }
 
+const char *http_query_field(const struct http_query *q, const char *name)
+{
+    (void)q, (void)name;
+    return "";
+}
+
 void http_query_each(const struct http_query *q, const char *name,
                      void (*each)(void *context, const char *value), void *context)
 {
@@ -32,4 +38,15 @@ unsigned http_server_port(const struct http_server *s)
 {
     (void)s;
     return 0;
+}
+
+bool http_server_has_streams(struct http_server *s)
+{
+    (void)s;
+    return false;
+}
+
+void http_server_send(struct http_server *s, struct str event)
+{
+    (void)s, (void)event;
 }

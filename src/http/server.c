@@ -1,25 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/server.h"
 #include "base/format.h"
-#include "os/http.h"
+#include "http/access.h"
+#include "http/pack.h"
+#include "http/stream.h"
+#include "os/machine.h"
 #include "os/stream_server.h"
-#include <arpa/inet.h>
+#include "os/thread.h"
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 
 #define MEMORY_MAX ((size_t)32 << 10) /* of a request's head */
 #define IDLE_SECONDS 30u
+#define SECOND ((uint64_t)1000000000)
+
+/* A request from its head to its reply. */
+struct exchange {
+    struct MHD_Connection *connection;
+    struct exchange *next; /* that waits for a worker */
+    struct output body;
+    const char *path, *method; /* of the connection */
+    struct http_reply reply;
+    bool is_too_large, is_answered;
+};
 
 struct http_server {
     const struct http_settings *settings;
+    struct http_access access;
     struct MHD_Daemon *daemon;
-    bool is_local;
+    struct http_streams streams;
+    struct os_lock lock;
+    struct os_condition changed;
+    struct exchange *first, *last; /* waiting */
+    size_t waiting;
+    bool stops;
+    struct os_thread workers[HTTP_THREADS];
 };
+
+/* --- Arguments ---------------------------------------------------------------------- */
 
 const char *http_query_argument(const struct http_query *q, const char *name)
 {
     return MHD_lookup_connection_value(q->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *http_query_field(const struct http_query *q, const char *name)
+{
+    const char *value = MHD_lookup_connection_value(q->connection, MHD_HEADER_KIND, name);
+    return value ? value : "";
 }
 
 struct each {
@@ -45,41 +74,7 @@ void http_query_each(const struct http_query *q, const char *name,
     MHD_get_connection_values(q->connection, MHD_GET_ARGUMENT_KIND, visit, &e);
 }
 
-static const char *field(struct MHD_Connection *c, const char *name)
-{
-    const char *value = MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
-    return value ? value : "";
-}
-
-/* True if the Host field is a name of this machine. */
-static bool has_local_host(struct MHD_Connection *c)
-{
-    char head[512];
-    struct http_request r;
-    size_t length = format_text(head, sizeof head, "GET / HTTP/1.1\r\nHost: %s\r\n",
-                                field(c, "Host"));
-    return length + 1 < sizeof head && http_parse((struct str){head, length}, &r) &&
-           r.host;
-}
-
-/* True if no page of another site makes the request. */
-static bool has_own_origin(struct MHD_Connection *c)
-{
-    char own[512];
-    const char *origin = field(c, "Origin");
-    format_text(own, sizeof own, "http://%s", field(c, "Host"));
-    return !origin[0] || strcmp(origin, own) == 0;
-}
-
-static bool has_token(const struct http_server *s, struct MHD_Connection *c)
-{
-    struct str given = str_of(field(c, "Authorization"));
-    if (!s->settings->token)
-        return true;
-    return str_starts(given, STR("Bearer ")) &&
-           http_same_secret(str_skip(given, sizeof "Bearer " - 1),
-                            str_of(s->settings->token));
-}
+/* --- Workers ------------------------------------------------------------------------ */
 
 static void refuse(struct http_reply *r, unsigned status, const char *text)
 {
@@ -87,26 +82,161 @@ static void refuse(struct http_reply *r, unsigned status, const char *text)
     output_text(&r->body, text);
 }
 
-static void answer(const struct http_server *s, struct MHD_Connection *c,
-                   const char *method, const char *path, struct http_reply *r)
+static void answer(const struct http_server *s, struct exchange *x)
 {
-    struct http_query q = {str_of(path), c};
-    if (s->is_local && !has_local_host(c))
-        refuse(r, MHD_HTTP_MISDIRECTED_REQUEST,
-               "Not served by this name: use localhost or 127.0.0.1.\n");
-    else if (!has_own_origin(c))
-        refuse(r, MHD_HTTP_FORBIDDEN, "Pages of other sites have no access.\n");
-    else if (!has_token(s, c))
-        refuse(r, MHD_HTTP_UNAUTHORIZED, "The token is missing or wrong.\n");
-    else if (strcmp(method, "GET") != 0)
-        refuse(r, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET is supported.\n");
+    struct http_query q = {str_of(x->path), str_of(x->method), output_contents(&x->body),
+                           x->connection};
+    struct http_reply *r = &x->reply;
+    if (x->is_too_large || x->body.failed)
+        refuse(r, MHD_HTTP_CONTENT_TOO_LARGE, "The body of the request is too large.\n");
     else
         s->settings->answer(s->settings->context, &q, r);
+    if (!r->body.failed && !r->is_stream && !r->encoding)
+        http_pack(&r->body, r->type, http_query_field(&q, "Accept-Encoding"),
+                  &r->encoding);
     if (r->body.failed) {
         output_deinit(&r->body);
-        r->body = OUTPUT_BUFFER;
+        *r = (struct http_reply){.type = "text/plain; charset=utf-8"};
         refuse(r, MHD_HTTP_INTERNAL_SERVER_ERROR, "Memory is short.\n");
     }
+}
+
+static struct exchange *take(struct http_server *s)
+{
+    os_lock_acquire(&s->lock);
+    while (!s->first && !s->stops)
+        os_condition_wait(&s->changed, &s->lock, os_clock_monotonic() + 60 * SECOND);
+    struct exchange *x = s->first;
+    if (x) {
+        s->first = x->next;
+        s->waiting--;
+    }
+    os_lock_release(&s->lock);
+    return x;
+}
+
+static void work(void *context)
+{
+    struct http_server *s = context;
+    struct exchange *x;
+    while ((x = take(s)) != NULL) {
+        answer(s, x);
+        x->is_answered = true;
+        MHD_resume_connection(x->connection);
+    }
+}
+
+/* Gives it to a worker; false if too many wait. */
+static bool enqueue(struct http_server *s, struct exchange *x)
+{
+    os_lock_acquire(&s->lock);
+    bool fits = s->waiting < HTTP_WAITING_MAX && !s->stops;
+    if (fits) {
+        MHD_suspend_connection(x->connection);
+        x->next = NULL;
+        if (s->first)
+            s->last->next = x;
+        else
+            s->first = x;
+        s->last = x;
+        s->waiting++;
+        os_condition_wake(&s->changed);
+    }
+    os_lock_release(&s->lock);
+    return fits;
+}
+
+/* --- Connections: the thread of libmicrohttpd ----------------------------------------- */
+
+static void add_field(struct MHD_Response *to, const char *name, const char *value)
+{
+    if (value)
+        MHD_add_response_header(to, name, value);
+}
+
+static enum MHD_Result send_reply(struct http_server *s, struct exchange *x)
+{
+    struct http_reply *r = &x->reply;
+    struct MHD_Response *to;
+    if (r->is_stream)
+        to = http_stream_create(&s->streams, x->connection, output_contents(&r->body));
+    else
+        to = MHD_create_response_from_buffer(r->body.used, r->body.bytes,
+                                             MHD_RESPMEM_MUST_COPY);
+    output_deinit(&r->body);
+    if (!to)
+        return MHD_NO;
+    add_field(to, "Content-Type", r->type);
+    add_field(to, "Content-Encoding", r->encoding);
+    add_field(to, "Vary", "Accept-Encoding");
+    add_field(to, "Cache-Control", "no-store");
+    add_field(to, "X-Content-Type-Options", "nosniff");
+    add_field(to, "Referrer-Policy", "no-referrer");
+    add_field(to, "X-Frame-Options", "DENY");
+    if (!r->is_page)
+        add_field(to, "Content-Security-Policy", "default-src 'none'");
+    if (r->status == MHD_HTTP_UNAUTHORIZED)
+        add_field(to, "WWW-Authenticate", "Bearer");
+    if (r->status == MHD_HTTP_SERVICE_UNAVAILABLE)
+        add_field(to, "Retry-After", "1");
+    enum MHD_Result result = MHD_queue_response(x->connection, r->status, to);
+    MHD_destroy_response(to);
+    return result;
+}
+
+static enum MHD_Result send_refusal(struct http_server *s, struct exchange *x,
+                                    unsigned status, const char *why)
+{
+    refuse(&x->reply, status, why);
+    return send_reply(s, x);
+}
+
+/* Sends the page's address without the token. */
+static enum MHD_Result send_cookie(struct MHD_Connection *c, const char *cookie)
+{
+    struct MHD_Response *to =
+        MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    if (!to)
+        return MHD_NO;
+    add_field(to, "Location", "/");
+    add_field(to, "Set-Cookie", cookie);
+    add_field(to, "Cache-Control", "no-store");
+    add_field(to, "Referrer-Policy", "no-referrer");
+    enum MHD_Result result = MHD_queue_response(c, MHD_HTTP_SEE_OTHER, to);
+    MHD_destroy_response(to);
+    return result;
+}
+
+/* The head of a request has arrived. */
+static enum MHD_Result begin(struct http_server *s, struct exchange *x, bool *ended)
+{
+    char cookie[512];
+    const char *why = "";
+    *ended = true;
+    unsigned status = http_access_check(&s->access, x->connection, &why);
+    if (status == MHD_HTTP_UNAUTHORIZED && strcmp(x->path, "/") == 0 &&
+        http_access_by_address(&s->access, x->connection, cookie, sizeof cookie))
+        return send_cookie(x->connection, cookie);
+    if (status)
+        return send_refusal(s, x, status, why);
+    if (strcmp(x->method, "GET") != 0 && strcmp(x->method, "POST") != 0)
+        return send_refusal(s, x, MHD_HTTP_METHOD_NOT_ALLOWED,
+                            "Only GET and POST are supported.\n");
+    *ended = false;
+    return MHD_YES;
+}
+
+static struct exchange *create_exchange(struct MHD_Connection *c, const char *path,
+                                        const char *method)
+{
+    struct exchange *x = calloc(1, sizeof *x);
+    if (x)
+        *x = (struct exchange){
+            .connection = c,
+            .path = path,
+            .method = method,
+            .reply = {MHD_HTTP_OK, "text/plain; charset=utf-8", .body = OUTPUT_BUFFER}};
+    return x;
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *c,
@@ -114,30 +244,58 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *c,
                                   const char *version, const char *body,
                                   size_t *body_size, void **state)
 {
-    struct http_reply r = {MHD_HTTP_OK, "text/plain; charset=utf-8", OUTPUT_BUFFER};
-    (void)version, (void)body, (void)state;
-    if (*body_size)
-        return MHD_NO; /* requests have no body */
-    answer(context, c, method, path, &r);
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(r.body.used, r.body.bytes, MHD_RESPMEM_MUST_COPY);
-    output_deinit(&r.body);
-    if (!response)
-        return MHD_NO;
-    MHD_add_response_header(response, "Content-Type", r.type);
-    MHD_add_response_header(response, "Cache-Control", "no-store");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(response, "Content-Security-Policy", "default-src 'none'");
-    if (r.status == MHD_HTTP_UNAUTHORIZED)
-        MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
-    enum MHD_Result result = MHD_queue_response(c, r.status, response);
-    MHD_destroy_response(response);
-    return result;
+    struct http_server *s = context;
+    struct exchange *x = *state;
+    bool ended;
+    (void)version;
+    if (!x) {
+        *state = x = create_exchange(c, path, method);
+        return x ? begin(s, x, &ended) : MHD_NO;
+    }
+    if (*body_size) {
+        x->is_too_large |= x->body.used + *body_size > HTTP_BODY_MAX;
+        if (!x->is_too_large)
+            output_bytes(&x->body, body, *body_size);
+        *body_size = 0;
+        return MHD_YES;
+    }
+    if (x->is_answered)
+        return send_reply(s, x);
+    if (enqueue(s, x))
+        return MHD_YES;
+    return send_refusal(s, x, MHD_HTTP_SERVICE_UNAVAILABLE, "Too many requests wait.\n");
+}
+
+static void on_completed(void *context, struct MHD_Connection *c, void **state,
+                         enum MHD_RequestTerminationCode how)
+{
+    struct exchange *x = *state;
+    (void)context, (void)c, (void)how;
+    if (!x)
+        return;
+    output_deinit(&x->body);
+    output_deinit(&x->reply.body);
+    free(x);
+    *state = NULL;
 }
 
 static void ignore_message(void *context, const char *format, va_list arguments)
 {
     (void)context, (void)format, (void)arguments;
+}
+
+/* --- Starting ----------------------------------------------------------------------- */
+
+/* As a cookie, it must not contain what ends a value. */
+static bool check_token(const char *token, struct error *err)
+{
+    if (strlen(token) < HTTP_TOKEN_MIN)
+        return error_set(err, "the token has less than %d characters", HTTP_TOKEN_MIN);
+    for (const char *c = token; *c; c++)
+        if (*c <= ' ' || *c > '~' || strchr(";,\"\\", *c))
+            return error_set(err, "the token has characters other than letters, digits "
+                                  "and punctuation");
+    return true;
 }
 
 static bool check_settings(struct http_server *s, struct error *err)
@@ -147,36 +305,60 @@ static bool check_settings(struct http_server *s, struct error *err)
         error_set(err, "invalid address '%s'", settings->address);
         return error_hint(err, "ADDRESS:PORT, such as 127.0.0.1:4040");
     }
-    s->is_local = os_stream_address_is_local(settings->address);
-    if (!s->is_local && !settings->token) {
+    s->access.is_local = os_stream_address_is_local(settings->address);
+    s->access.is_encrypted = settings->certificate != NULL;
+    s->access.token = settings->token;
+    if (!s->access.is_local && !settings->token) {
         error_set(err, "%s is not a loopback address: requests need a token",
                   settings->address);
         return error_hint(err, "--token-file FILE");
     }
-    if (settings->token && strlen(settings->token) < HTTP_TOKEN_MIN)
-        return error_set(err, "the token has less than %d characters", HTTP_TOKEN_MIN);
-    return true;
+    return !settings->token || check_token(settings->token, err);
+}
+
+static bool listen_at_address(struct http_server *s, struct error *err)
+{
+    const struct http_settings *settings = s->settings;
+    struct sockaddr_storage address;
+    if (!os_stream_address_parse(settings->address, &address))
+        return false;
+    struct MHD_OptionItem encryption[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)settings->certificate},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)settings->key},
+        {MHD_OPTION_END, 0, NULL}};
+    unsigned flags =
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    flags |= address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0;
+    flags |= settings->certificate ? MHD_USE_TLS : 0;
+    s->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, ignore_message,
+        NULL, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)HTTP_CLIENTS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY_MAX, MHD_OPTION_ARRAY,
+        settings->certificate ? encryption : encryption + 2, MHD_OPTION_END);
+    if (s->daemon) {
+        s->access.port = http_server_port(s);
+        return true;
+    }
+    error_set(err, "cannot serve %s at %s", settings->certificate ? "HTTPS" : "HTTP",
+              settings->address);
+    return error_hint(err, settings->certificate
+                               ? "is the port free, and do certificate and key match?"
+                               : "choose another port");
 }
 
 static bool start(struct http_server *s, struct error *err)
 {
-    struct sockaddr_storage address;
-    if (!check_settings(s, err) ||
-        !os_stream_address_parse(s->settings->address, &address))
+    if (!check_settings(s, err))
         return false;
-    unsigned flags = MHD_USE_EPOLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ERROR_LOG;
-    if (address.ss_family == AF_INET6)
-        flags |= MHD_USE_IPv6;
-    s->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, ignore_message,
-        NULL, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
-        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)HTTP_THREADS, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)HTTP_CLIENTS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY_MAX, MHD_OPTION_END);
-    if (s->daemon)
-        return true;
-    error_set(err, "cannot serve HTTP at %s", s->settings->address);
-    return error_hint(err, "choose another port");
+    if (!os_lock_init(&s->lock) || !os_condition_init(&s->changed) ||
+        !http_streams_init(&s->streams))
+        return error_memory(err);
+    for (size_t i = 0; i < HTTP_THREADS; i++)
+        if (!os_thread_start(&s->workers[i], work, s, err))
+            return false;
+    return listen_at_address(s, err);
 }
 
 struct http_server *http_server_start(const struct http_settings *settings,
@@ -194,10 +376,26 @@ struct http_server *http_server_start(const struct http_settings *settings,
     return NULL;
 }
 
+/* Connections that are suspended cannot be closed: the workers answer what waits. */
 void http_server_stop(struct http_server *s)
 {
-    if (s && s->daemon)
+    if (!s)
+        return;
+    if (s->lock.mutex && s->changed.condition) {
+        os_lock_acquire(&s->lock);
+        s->stops = true;
+        os_condition_wake(&s->changed);
+        os_lock_release(&s->lock);
+    }
+    for (size_t i = 0; i < HTTP_THREADS; i++)
+        os_thread_join(&s->workers[i]);
+    if (s->streams.lock.mutex)
+        http_streams_stop(&s->streams);
+    if (s->daemon)
         MHD_stop_daemon(s->daemon);
+    http_streams_deinit(&s->streams);
+    os_condition_deinit(&s->changed);
+    os_lock_deinit(&s->lock);
     free(s);
 }
 
@@ -206,4 +404,14 @@ unsigned http_server_port(const struct http_server *s)
     const union MHD_DaemonInfo *info =
         MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
     return info ? info->port : 0;
+}
+
+bool http_server_has_streams(struct http_server *s)
+{
+    return http_streams_any(&s->streams);
+}
+
+void http_server_send(struct http_server *s, struct str event)
+{
+    http_streams_send(&s->streams, event);
 }

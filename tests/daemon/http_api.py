@@ -3,6 +3,7 @@
 """stoke daemon --listen: metrics as OpenMetrics, history as profiles of several formats, labels, a
 profile that go tool pprof reads; and requests that are refused."""
 
+import base64
 import gzip
 import http.client
 import json
@@ -10,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import tempfile
 import time
@@ -53,6 +55,14 @@ class Daemon:
         body = reply.read()
         connection.close()
         return reply.status, reply.getheader("Content-Type"), body
+
+    def fields(self, path):
+        """The fields of the head of a reply."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=tap.TIMEOUT)
+        connection.request("GET", path)
+        fields = dict(connection.getresponse().getheaders())
+        connection.close()
+        return fields
 
     def stop(self):
         if self.process.poll() is None:
@@ -180,6 +190,185 @@ def stored_metrics(daemon):
     return f"{len(everything)} metrics, CPU {busy:.0%}, /proc {truth:.0%}"
 
 
+def page(daemon):
+    """The live page: it may connect to its server only."""
+    status, kind, body = daemon.get("/")
+    if status == 500 and b"without its viewer" in body:
+        return "built without the viewer"
+    expect((status, kind), (200, "text/html; charset=utf-8"))
+    policy = re.search(rb'Content-Security-Policy" content="([^"]+)"', body)[1].decode()
+    assert policy.startswith("default-src 'none'; connect-src 'self';") and "unsafe-eval'" in policy, policy
+    assert b'id="live"' in body
+    return f"{len(body)} bytes"
+
+
+def machine(daemon):
+    status, kind, body = daemon.get("/api/status")
+    expect((status, kind), (200, "application/json"))
+    found = json.loads(body)
+    expect(found["cpus"], os.cpu_count())
+    assert found["rate"] == 97 and found["daemon"]["cpu_ns"] > 0 and found["store"]["bytes"] > 0, found
+    end = time.monotonic() + 60
+    while True: # the first reading has no rates
+        status, kind, body = daemon.get("/api/processes")
+        expect((status, kind), (200, "application/json"))
+        rows = {row["pid"]: row for row in json.loads(body)["processes"]}
+        if rows[daemon.busy]["cpu"] > 0 or time.monotonic() > end:
+            break
+        time.sleep(1)
+    row = rows[daemon.busy]
+    assert row["name"] == "sh" and 0 < row["cpu"] <= 1100 and row["rss"] > 0, row
+    return f"{len(rows)} processes, sh {row['cpu']} ms/s"
+
+
+def events(daemon):
+    """Each second has an event with its metrics."""
+    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=tap.TIMEOUT)
+    connection.request("GET", "/api/live")
+    reply = connection.getresponse()
+    expect((reply.status, reply.getheader("Content-Type")), (200, "text/event-stream"))
+    seconds = []
+    while len(seconds) < 3:
+        line = reply.fp.readline().decode()
+        if line.startswith("data: "):
+            event = json.loads(line[6:])
+            seconds.append(event["start"])
+            assert "cpu.user" in {metric["name"] for metric in event["metrics"]}, event
+    connection.close()
+    assert seconds == sorted(set(seconds)), seconds
+
+
+def compression(daemon):
+    path = f"/api/metrics?from={int(time.time()) - 600}&to={int(time.time()) - 1}"
+    _, _, plain = daemon.get(path)
+    for encoding in ("gzip", "zstd", "br;q=1, gzip;q=0.5", "gzip;q=0", "identity"):
+        connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=tap.TIMEOUT)
+        connection.request("GET", path, headers={"Accept-Encoding": encoding})
+        reply = connection.getresponse()
+        body = reply.read()
+        used = reply.getheader("Content-Encoding")
+        connection.close()
+        expect(used, {"gzip": "gzip", "zstd": "zstd", "br;q=1, gzip;q=0.5": "gzip"}.get(encoding), encoding)
+        if used == "gzip":
+            expect(sorted(json.loads(gzip.decompress(body))), sorted(json.loads(plain)))
+        if used == "zstd":
+            expect(body[:4], b"\x28\xb5\x2f\xfd")
+            assert len(body) < len(plain) / 2
+
+
+def newest(daemon):
+    """Samples are served before their window is stored."""
+    with tempfile.TemporaryDirectory() as folder:
+        other = Daemon(folder, "--window", "3000")
+        if not other.wait():
+            return "no second daemon"
+        body, end = b"", time.monotonic() + 60
+        while b"sh;" not in body and time.monotonic() < end:
+            status, _, body = other.get("/api/profile?from=-20s&format=folded&label=process=sh")
+            assert status in (200, 400), body
+            time.sleep(0.2)
+        other.stop()
+    assert b"sh;" in body, body
+    return None
+
+
+def call(daemon, method, request=None, raw=None):
+    """A call of Pyroscope's querier: JSON, or the bytes of a message."""
+    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=tap.TIMEOUT)
+    kind = "application/proto" if raw is not None else "application/json"
+    connection.request("POST", "/querier.v1.QuerierService/" + method,
+                       json.dumps(request or {}) if raw is None else raw, {"Content-Type": kind})
+    reply = connection.getresponse()
+    body = reply.read()
+    connection.close()
+    return reply.status, body if raw is not None else json.loads(body)
+
+
+def fields(message):
+    """The fields of a message of protocol buffers: (number, value) pairs."""
+    def varint(at):
+        value = shift = 0
+        while True:
+            value |= (message[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+            if message[at - 1] < 128:
+                return value, at
+    at, out = 0, []
+    while at < len(message):
+        tag, at = varint(at)
+        if tag & 7 == 0:
+            value, at = varint(at)
+        else:
+            size, at = (8, at) if tag & 7 == 1 else varint(at)
+            value, at = message[at:at + size], at + size
+        out.append((tag >> 3, value))
+    return out
+
+
+def check_levels(names, levels, total):
+    """The bars of a level are inside of those above, and their totals add up."""
+    above = [(0, total)]
+    for level in levels:
+        x, bars = 0, []
+        for i in range(0, len(level), 4):
+            offset, size, own, name = level[i:i + 4]
+            x += offset
+            assert any(left <= x and x + size <= right for left, right in above), (x, size)
+            assert own <= size and names[name] is not None
+            bars.append((x, x + size))
+            x += size
+        above = bars
+    expect(sum(levels[0][1::4]), total)
+
+
+def pyroscope(daemon):
+    """What Grafana's data source asks, in both encodings."""
+    kind = "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+    now = int(time.time() * 1000) - 8000 # newer samples may still arrive
+    span = {"start": str(now - 300000), "end": now}
+    status, reply = call(daemon, "ProfileTypes", span)
+    expect((status, [one["ID"] for one in reply["profileTypes"]]), (200, [kind]))
+    expect(call(daemon, "LabelNames", span)[1]["names"][0], "service_name")
+    values = call(daemon, "LabelValues", {**span, "name": "process"})[1]["names"]
+    assert "sh" in values and values == sorted(values), values
+    query = {**span, "profile_typeID": kind, "labelSelector": '{process="sh", host!~"no.*"}'}
+    status, reply = call(daemon, "SelectMergeStacktraces", query)
+    graph = reply["flamegraph"]
+    levels = [[int(v) for v in level["values"]] for level in graph["levels"]]
+    check_levels(graph["names"], levels, int(graph["total"]))
+    assert "sh" not in graph["names"] or int(graph["total"]) > 0
+    few = call(daemon, "SelectMergeStacktraces", {**query, "maxNodes": 3})[1]["flamegraph"]
+    assert sum(len(level["values"]) // 4 for level in few["levels"]) <= 6, few
+    expect(few["total"], graph["total"])
+    check_levels(few["names"], [[int(v) for v in level["values"]] for level in few["levels"]], int(few["total"]))
+    _, reply = call(daemon, "SelectSeries", {**query, "step": 10, "groupBy": ["process"]})
+    series = reply["series"][0]
+    expect(series["labels"], [{"name": "process", "value": "sh"}])
+    expect(round(sum(point["value"] for point in series["points"])), int(graph["total"]))
+    # the same as a message: type 1, selector 2, start 3, end 4
+    def varint(value):
+        out = b""
+        while value > 127:
+            out, value = out + bytes([value & 127 | 128]), value >> 7
+        return out + bytes([value])
+    text = query["labelSelector"].encode()
+    raw = (b"\x0a" + varint(len(kind)) + kind.encode() + b"\x12" + varint(len(text)) + text +
+           b"\x18" + varint(now - 300000) + b"\x20" + varint(now))
+    status, body = call(daemon, "SelectMergeStacktraces", raw=raw)
+    expect(status, 200)
+    inside = dict(fields(dict(fields(body))[1]))
+    expect(inside[3], int(graph["total"]))
+    status, reply = call(daemon, "SelectHeatmap", span)
+    expect((status, reply["code"]), (501, "unimplemented"))
+    for selector in ("{", '{a="b}', "{a}", '{=""}', '{a=~"("}'):
+        expect(call(daemon, "SelectMergeStacktraces", {**query, "labelSelector": selector})[0], 400, selector)
+    status, _, body = daemon.get(f"/pyroscope/render?from=now-5m&until=now&query={kind}%7Bprocess%3D%22sh%22%7D")
+    expect(status, 200, body)
+    bearer = json.loads(body)["flamebearer"]
+    check_levels(bearer["names"], bearer["levels"], bearer["numTicks"])
+    return f"{len(graph['names'])} names"
+
+
 def refused(daemon):
     expect(daemon.get("/metrics", Host="attacker.example")[0], 421, "another host")
     expect(daemon.get("/metrics", Host="localhost.attacker.example:80")[0], 421, "another host")
@@ -189,6 +378,8 @@ def refused(daemon):
                       Origin=f"http://localhost:{daemon.port}")[0], 200, "its own origin")
     expect(daemon.get("/metrics", method="DELETE")[0], 405, "another method")
     expect(daemon.get("/nothing")[0], 404, "another path")
+    expect(daemon.get("/metrics", method="POST")[0], 405, "another method")
+    expect(daemon.get("/querier.v1.QuerierService/ProfileTypes")[0], 405, "another method")
     expect(daemon.get("/api/profile?format=nothing")[0], 400, "an unknown format")
     for span in ("from=x", "from=now&to=-5m", "to=-5y", "from=-99999999999999999999s", "from=0&to=now"):
         expect(daemon.get("/api/profile?" + span)[0], 400, span)
@@ -212,9 +403,45 @@ def token(report):
             got = [daemon.get("/metrics")[0], daemon.get("/metrics", Authorization="Bearer " + TOKEN)[0],
                    daemon.get("/metrics", Authorization="Bearer " + TOKEN[:-1])[0],
                    daemon.get("/metrics", Authorization=TOKEN)[0]]
+            basic = base64.b64encode(f"any:{TOKEN}".encode()).decode()
+            got += [daemon.get("/metrics", Authorization="Basic " + basic)[0],
+                    daemon.get(f"/?token={TOKEN}1")[0], daemon.get("/", Cookie="a=b")[0]]
+            cookie = daemon.fields(f"/?token={TOKEN}")["Set-Cookie"]
+            got += [daemon.get("/metrics", Cookie=cookie.split(";")[0])[0],
+                    daemon.get("/metrics", Cookie=cookie.split(";")[0] + "x")[0]]
         finally:
             daemon.stop()
-    report.result("a token", "" if got == [401, 200, 401, 401] else str(got))
+    report.result("a token", "" if got == [401, 200, 401, 401, 200, 401, 401, 200, 401] and
+                  "HttpOnly; SameSite=Strict" in cookie else f"{got} {cookie}")
+
+
+def encrypted(report):
+    """HTTPS with a certificate of the test's own."""
+    if not shutil.which("openssl"):
+        report.skip("HTTPS", "openssl is missing")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        cert, key = os.path.join(folder, "cert"), os.path.join(folder, "key")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", cert],
+                       stderr=subprocess.PIPE, check=True)
+        daemon = Daemon(folder, "--cert", cert, "--key", key)
+        try:
+            if not daemon.wait():
+                report.not_ok("HTTPS", daemon.report())
+                return
+            context = ssl.create_default_context(cafile=cert)
+            connection = http.client.HTTPSConnection("localhost", daemon.port, timeout=tap.TIMEOUT, context=context)
+            connection.request("GET", "/api/status", headers={"Origin": f"https://localhost:{daemon.port}"})
+            reply = connection.getresponse()
+            body = reply.read()
+            good = reply.status == 200 and json.loads(body)["host"] != ""
+            connection.close()
+        finally:
+            daemon.stop()
+        done = subprocess.run([tap.STOKE, "daemon", "--store", os.path.join(folder, "o.db"), "--listen", "127.0.0.1:0",
+                               "--cert", cert], stderr=subprocess.PIPE, text=True, check=False, timeout=tap.TIMEOUT)
+    report.result("HTTPS", "" if good and done.returncode == 1 and "--key" in done.stderr else f"{body} {done.stderr}")
 
 
 def starts(report):
@@ -230,6 +457,8 @@ def starts(report):
 def run_cases(report, daemon):
     for name, check in {"metrics": metrics, "history": history, "formats": formats, "labels": labels,
                         "metrics of seconds": stored_metrics,
+                        "page": page, "machine": machine, "events": events, "compression": compression,
+                        "samples that are not stored": newest, "pyroscope": pyroscope,
                         "go tool pprof": go_pprof, "refused requests": refused}.items():
         try:
             said = check(daemon)
@@ -248,6 +477,7 @@ def main():
             report.done()
             return
         busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+        daemon.busy = busy.pid
         try:
             run_cases(report, daemon)
         finally:
@@ -256,6 +486,7 @@ def main():
             status = daemon.stop()
         report.result("the daemon ends well", "" if status == 0 else f"{status}: {daemon.report()}")
     token(report)
+    encrypted(report)
     starts(report)
     report.done()
 

@@ -3,6 +3,7 @@
 import { Appearance } from "./appearance";
 import { CoreError, type Core } from "./core";
 import { Filters } from "./filters";
+import type { Live } from "./live";
 import { type Opened, Opening } from "./opening";
 import type { BoxInfo, ComparisonInfo, Fault, Found, FunctionInfo, ProfileInfo, Shown } from "./protocol";
 import { Tone } from "./protocol";
@@ -61,6 +62,7 @@ export class App {
     readonly appearance = new Appearance(() => this.look());
     readonly tracks = new Tracks(this);
     tracksView: TracksView | null = null;
+    live: Live | null = null; /* the page of stoke daemon */
     steered: Steered | null = null;
     micros: number[] = []; /* script times of the last frames */
 

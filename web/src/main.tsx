@@ -4,6 +4,7 @@ import { App } from "./app";
 import { onKey } from "./commands";
 import { Core, unpack } from "./core";
 import { fileOfDrop, pairOfDrop } from "./folder";
+import { Live } from "./live";
 import { keepTemplate } from "./save";
 import { readState } from "./state";
 import { Root } from "./ui/root";
@@ -72,6 +73,8 @@ async function main(): Promise<void> {
     const app = new App(core);
     const draw = (): void => render(<Root app={app} version={VERSION} />, root);
     app.onChange(draw);
+    if (document.getElementById("live"))
+        app.live = new Live(app);
     document.documentElement.dataset["theme"] = app.appearance.dark ? "dark" : "light";
     draw();
     addEventListener("keydown", (event) => onKey(app, event));
@@ -79,6 +82,7 @@ async function main(): Promise<void> {
     acceptFiles(app);
     /* for the tests and benchmarks, which control the page from outside */
     Object.assign(window, { stoke: app });
+    app.live?.start();
     await openInlined(app);
     root.dataset["ready"] = "yes";
 }

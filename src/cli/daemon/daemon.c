@@ -18,7 +18,7 @@ struct daemon_options {
     const char *store;
     int64_t rate, window;
     int64_t days, megabytes;
-    const char *lepd, *listen, *token_file;
+    const char *lepd, *listen, *token_file, *certificate, *key;
 };
 
 #define OFF(field) offsetof(struct daemon_options, field)
@@ -51,10 +51,14 @@ static const struct option store_option_table[] = {
     {0}};
 
 static const struct option server_option_table[] = {
-    {"listen", 0, "ADDRESS:PORT", "serve metrics and profiles by HTTP", OPTION_PARSED,
-     OFF(listen), .parse = parse_address},
+    {"listen", 0, "ADDRESS:PORT", "serve the live page, metrics and profiles by HTTP",
+     OPTION_PARSED, OFF(listen), .parse = parse_address},
     {"token-file", 0, "FILE", "requests need the token in this file", OPTION_STRING,
      OFF(token_file)},
+    {"cert", 0, "FILE", "serve HTTPS with this certificate (PEM)", OPTION_STRING,
+     OFF(certificate)},
+    {"key", 0, "FILE", "the private key of the certificate (PEM)", OPTION_STRING,
+     OFF(key)},
     {"lepd", 0, "ADDRESS:PORT",
      "serve LEPV and other LEPD clients (default: " LEPD_ADDRESS ")", OPTION_PARSED,
      OFF(lepd), .parse = parse_address, .fallback = LEPD_ADDRESS},
@@ -80,6 +84,37 @@ static bool read_token(const char *path, char room[TOKEN_MAX + 1], struct error 
     return error_hint(err, "head -c 24 /dev/urandom | base64 >%s", path);
 }
 
+#define PEM_MAX 65536
+
+/* Reads a PEM file, which must outlive the daemon. */
+static bool read_pem(const char *path, const char **out, struct error *err)
+{
+    static char rooms[2][PEM_MAX];
+    static size_t used;
+    char *room = rooms[used++ % 2];
+    struct str text = os_read_text(path, room, PEM_MAX - 1);
+    if (text.len == 0 || text.len >= PEM_MAX - 1) {
+        error_set(err, "'%s' cannot be read, or is too large", path);
+        return error_hint(err, "--cert and --key are files in PEM format");
+    }
+    room[text.len] = '\0';
+    *out = room;
+    return true;
+}
+
+/* What the HTTP server needs: the token, the certificate and its key. */
+static bool read_secrets(const struct daemon_options *o, char token[TOKEN_MAX + 1],
+                         struct daemon_settings *s, struct error *err)
+{
+    if (o->token_file && !read_token(o->token_file, token, err))
+        return false;
+    s->token = o->token_file ? token : NULL;
+    if (!o->certificate != !o->key)
+        return error_set(err, "--cert and --key are needed together");
+    return !o->certificate || (read_pem(o->certificate, &s->certificate, err) &&
+                               read_pem(o->key, &s->key, err));
+}
+
 static int daemon_command(void *settings, int word_count, char **words)
 {
     const struct daemon_options *o = settings;
@@ -101,12 +136,9 @@ static int daemon_command(void *settings, int word_count, char **words)
         return STATUS_USAGE;
     }
     os_wait_block_signals();
-    if (o->token_file) {
-        if (!read_token(o->token_file, token, &err)) {
-            message_error(&err);
-            return STATUS_FAILED;
-        }
-        s.token = token;
+    if (!read_secrets(o, token, &s, &err)) {
+        message_error(&err);
+        return STATUS_FAILED;
     }
     return command_status(daemon_run(&s, &message_report, &err), &err);
 }

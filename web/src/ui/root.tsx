@@ -12,6 +12,7 @@ import { Dialogs } from "./dialogs";
 import { Changes } from "./changes";
 import { CallGraph } from "./graph";
 import { HeatMap } from "./heat";
+import { LiveRoot } from "./live";
 import { Sandwich } from "./sandwich";
 import { Source } from "./source";
 import { Splitter } from "./splitter";
@@ -22,7 +23,7 @@ import { TreeTable } from "./tree";
 import { Marks, Waits } from "./waits";
 import { Welcome } from "./welcome";
 
-function Content({ app }: { app: App }) {
+export function Content({ app }: { app: App }) {
     const { view, flame, up } = app.state;
     switch (view) {
         case "time":
@@ -151,7 +152,7 @@ function Switch({ title, about, on, set }: { title: string; about: string; on: b
 }
 
 /* Settings of the view. */
-function ViewTools({ app }: { app: App }) {
+export function ViewTools({ app }: { app: App }) {
     const { view, up, processes } = app.state;
     return (
         <div class="view-tools">
@@ -182,7 +183,7 @@ function Facts({ app }: { app: App }) {
 
 const OF_COMMANDS = /(^| )--[a-z]|stoke (info|help) /; /* a hint that is only useful there */
 
-function Fault({ app }: { app: App }) {
+export function Fault({ app }: { app: App }) {
     const { fault } = app;
     if (!fault)
         return null;
@@ -221,6 +222,8 @@ function Loading({ app }: { app: App }) {
 }
 
 export function Root({ app, version }: { app: App; version: string }) {
+    if (app.live)
+        return <LiveRoot app={app} live={app.live} />;
     return (
         <div class="page">
             {app.shown ? (

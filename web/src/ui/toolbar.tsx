@@ -58,7 +58,7 @@ function WaitLegend({ app }: { app: App }) {
     return <span class="legend"><span><i class="dot waits" style={{ backgroundColor: css(ink(app.appearance.dark).off) }} />waiting</span></span>;
 }
 
-function Search({ app }: { app: App }) {
+export function Search({ app }: { app: App }) {
     const { state } = app;
     return (
         <label class="search">

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /metrics, /api/metrics, and the events of /api/live. */
+#include "daemon/api_parts.h"
+#include "daemon/metrics_reply.h"
+#include "lepd/machine.h"
+#include "metrics/openmetrics.h"
+#include "os/machine.h"
+
+#define METRIC_SECONDS 600 /* of /api/metrics */
+
+/* --- Metrics ------------------------------------------------------------------------ */
+
+static void add_name(void *context, const char *value)
+{
+    struct daemon_metric_names *n = context;
+    if (n->count < DAEMON_METRIC_NAMES_MAX)
+        n->items[n->count++] = str_of(value);
+}
+
+void api_series(struct daemon_api *api, const struct http_query *q, struct http_reply *r)
+{
+    struct error err = {.message = ""};
+    struct store_span span;
+    struct daemon_metric_names names = {.count = 0};
+    if (!api_read_span(q, METRIC_SECONDS, &span, &err)) {
+        api_fail(r, STATUS_BAD, &err);
+        return;
+    }
+    http_query_each(q, "name", add_name, &names);
+    r->type = "application/json";
+    if (!daemon_metrics_reply(api->metrics, api->store, &span, &names, &r->body, &err))
+        api_fail(r, STATUS_FAILED, &err);
+}
+
+static void put_own(struct output *o)
+{
+    openmetrics_family(o, "process_cpu_seconds", OPENMETRICS_COUNTER, "seconds",
+                       "CPU time of stoke daemon.");
+    output_format(o, "process_cpu_seconds_total %f\n", (double)os_own_cpu_time() / 1e9);
+    openmetrics_family(o, "process_peak_memory_bytes", OPENMETRICS_GAUGE, "bytes",
+                       "Peak resident memory of stoke daemon.");
+    output_format(o, "process_peak_memory_bytes %llu\n",
+                  (unsigned long long)os_own_peak_bytes());
+}
+
+void api_metrics(struct daemon_api *api, const struct http_query *q, struct http_reply *r)
+{
+    struct metrics m;
+    (void)api, (void)q;
+    if (!metrics_read(&m, &lepd_metrics_source, METRICS_SYSTEM, os_clock_monotonic(),
+                      os_clock_real()))
+        r->body.failed = true;
+    openmetrics_write(&r->body, &m);
+    put_own(&r->body);
+    openmetrics_end(&r->body);
+    r->type = OPENMETRICS_TYPE;
+    metrics_deinit(&m);
+}
+
+/* --- Events ------------------------------------------------------------------------- */
+
+static const char *const live_names[] = {"cpu",        "memory",  "swap",    "disk.read",
+                                         "disk.write", "net.in",  "net.out", "pressure",
+                                         "load",       "threads", "kernel"};
+
+/* "event: metrics", with the values of the span as one line of JSON. */
+static bool put_event(struct daemon_api *api, const struct store_span *span,
+                      struct output *out)
+{
+    struct error ignored;
+    struct daemon_metric_names names = {.count = 0};
+    for (size_t i = 0; i < sizeof live_names / sizeof *live_names; i++)
+        names.items[names.count++] = str_of(live_names[i]);
+    output_text(out, "event: metrics\ndata: ");
+    bool ok = daemon_metrics_reply(api->metrics, api->store, span, &names, out, &ignored);
+    output_text(out, "\n\n");
+    return ok && !out->failed;
+}
+
+/* A reading within a second has the values of the second before. */
+void daemon_api_send(struct daemon_api *api, struct http_server *s)
+{
+    uint64_t second = os_clock_real() / STORE_SECOND;
+    struct store_span span = {(second - 3) * STORE_SECOND, (second + 1) * STORE_SECOND};
+    struct output event = OUTPUT_BUFFER;
+    if (api->sent == second || !http_server_has_streams(s))
+        return;
+    api->sent = second;
+    if (put_event(api, &span, &event))
+        http_server_send(s, output_contents(&event));
+    output_deinit(&event);
+}
+
+void api_live(struct daemon_api *api, const struct http_query *q, struct http_reply *r)
+{
+    (void)api, (void)q;
+    r->type = "text/event-stream";
+    r->is_stream = true;
+    output_text(&r->body, "retry: 1000\n\n");
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the API share. */
+#ifndef STOKE_DAEMON_API_PARTS_H
+#define STOKE_DAEMON_API_PARTS_H
+
+#include "daemon/api.h"
+
+#define STATUS_BAD 400u
+#define STATUS_MISSING 404u
+#define STATUS_METHOD 405u
+#define STATUS_FAILED 500u
+#define STATUS_UNSUPPORTED 501u
+
+/* The functions of the addresses. */
+#define ROUTE(name, method, path, summary)                              \
+    void api_##name(struct daemon_api *api, const struct http_query *q, \
+                    struct http_reply *r);
+#include "daemon/api_routes.def"
+#undef ROUTE
+
+/* The reply becomes the error. */
+void api_fail(struct http_reply *r, unsigned status, const struct error *err);
+
+/* Reads `from` and `to`; by default the last `seconds`. */
+bool api_read_span(const struct http_query *q, uint64_t seconds, struct store_span *span,
+                   struct error *err);
+
+/* The same with another name of the end than `to`. */
+bool api_read_span_to(const struct http_query *q, const char *end, uint64_t seconds,
+                      struct store_span *span, struct error *err);
+
+/* The samples of the span, those that are not stored yet too. `keep`: each with its time.
+ * The caller destroys it. */
+struct profile *api_read_profile(const struct daemon_api *api,
+                                 const struct store_span *span, bool keep,
+                                 struct error *err);
+
+#endif

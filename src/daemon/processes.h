@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The processes of this moment, read at most once a second however many ask, and only
+ * while somebody asks. */
+#ifndef STOKE_DAEMON_PROCESSES_H
+#define STOKE_DAEMON_PROCESSES_H
+
+#include "base/output.h"
+#include "metrics/snapshot.h"
+#include "os/thread_pool.h"
+
+#define DAEMON_PROCESSES_MAX 500 /* in a reply: those with the most CPU time and memory */
+
+struct daemon_processes {
+    struct os_lock lock;
+    struct metrics before, now;
+    bool has_before, has_now;
+};
+
+bool daemon_processes_init(struct daemon_processes *p); /* false when memory is short */
+void daemon_processes_deinit(struct daemon_processes *p);
+
+/* Writes them as JSON: {"time":1790000000,"count":312,"processes":[{"pid":1,"name":"init",
+ * "cpu":12,...}]}. Rates are per second: cpu in ms, read and written in bytes. False when
+ * memory is short. */
+bool daemon_processes_write(struct daemon_processes *p, struct output *out);
+
+#endif

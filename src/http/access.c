@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/access.h"
+#include "base/format.h"
+#include "os/http.h"
+
+static const char *field(struct MHD_Connection *c, const char *name)
+{
+    const char *value = MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+    return value ? value : "";
+}
+
+/* True if the Host field is a name of this machine. */
+static bool has_local_host(struct MHD_Connection *c)
+{
+    char head[512];
+    struct http_request r;
+    size_t length = format_text(head, sizeof head, "GET / HTTP/1.1\r\nHost: %s\r\n",
+                                field(c, "Host"));
+    return length + 1 < sizeof head && http_parse((struct str){head, length}, &r) &&
+           r.host;
+}
+
+/* True if no page of another site makes the request. */
+static bool has_own_origin(const struct http_access *a, struct MHD_Connection *c)
+{
+    char own[512];
+    const char *origin = field(c, "Origin");
+    format_text(own, sizeof own, "%s://%s", a->is_encrypted ? "https" : "http",
+                field(c, "Host"));
+    return !origin[0] || strcmp(origin, own) == 0;
+}
+
+static void cookie_name(const struct http_access *a, char *name, size_t size)
+{
+    format_text(name, size, "stoke-live-%u", a->port);
+}
+
+static bool is_token(const struct http_access *a, struct str given)
+{
+    return http_same_secret(given, str_of(a->token));
+}
+
+static bool has_password(const struct http_access *a, struct MHD_Connection *c)
+{
+    char *password = NULL;
+    char *user = MHD_basic_auth_get_username_password(c, &password);
+    bool ok = password && is_token(a, str_of(password));
+    MHD_free(user);
+    MHD_free(password);
+    return ok;
+}
+
+static bool has_token(const struct http_access *a, struct MHD_Connection *c)
+{
+    struct str given = str_of(field(c, "Authorization"));
+    char name[32];
+    if (!a->token)
+        return true;
+    if (str_starts(given, STR("Bearer ")))
+        return is_token(a, str_skip(given, sizeof "Bearer " - 1));
+    if (str_starts(given, STR("Basic ")))
+        return has_password(a, c);
+    cookie_name(a, name, sizeof name);
+    const char *cookie = MHD_lookup_connection_value(c, MHD_COOKIE_KIND, name);
+    return cookie && is_token(a, str_of(cookie));
+}
+
+unsigned http_access_check(const struct http_access *a, struct MHD_Connection *c,
+                           const char **why)
+{
+    if (a->is_local && !has_local_host(c)) {
+        *why = "Not served by this name: use localhost or 127.0.0.1.\n";
+        return MHD_HTTP_MISDIRECTED_REQUEST;
+    }
+    if (!has_own_origin(a, c)) {
+        *why = "Pages of other sites have no access.\n";
+        return MHD_HTTP_FORBIDDEN;
+    }
+    if (has_token(a, c))
+        return 0;
+    *why = "The token is missing or wrong. In a browser: open /?token=TOKEN once.\n";
+    return MHD_HTTP_UNAUTHORIZED;
+}
+
+bool http_access_by_address(const struct http_access *a, struct MHD_Connection *c,
+                            char *cookie, size_t size)
+{
+    char name[32];
+    const char *given = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "token");
+    if (!a->token || !given || !is_token(a, str_of(given)))
+        return false;
+    cookie_name(a, name, sizeof name);
+    size_t length =
+        format_text(cookie, size, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s", name,
+                    a->token, a->is_encrypted ? "; Secure" : "");
+    return length + 1 < size;
+}

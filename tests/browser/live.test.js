@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The live page of stoke daemon, in a browser, with a daemon of its own. */
+"use strict";
+
+const assert = require("assert").strict;
+const path = require("path");
+const { spawn } = require("child_process");
+
+/* A daemon with a store of its own, and a program that it samples. */
+async function daemon(bench, options = {}) {
+    const child = spawn(process.env.STOKE, ["daemon", "--store", options.store || path.join(bench.folder, "h.db"), "--window", "2",
+        "--rate", "97", "--listen", `127.0.0.1:${options.port || 0}`, ...(options.args || [])]);
+    let said = "";
+    const port = await new Promise((resolve) => {
+        child.stderr.on("data", (text) => {
+            said += text;
+            const found = /HTTP is served at port (\d+)/.exec(said);
+            if (found)
+                resolve(Number(found[1]));
+        });
+        child.on("exit", () => resolve(0));
+    });
+    bench.children.push({ close: () => child.kill("SIGTERM") });
+    const stop = () => new Promise((done) => {
+        child.on("exit", done);
+        child.kill("SIGTERM");
+    });
+    return { port, said: () => said, stop, address: `http://127.0.0.1:${port}` };
+}
+
+function load(bench) {
+    const busy = spawn("sh", ["-c", "while :; do :; done"]);
+    bench.children.push({ close: () => busy.kill("SIGKILL") });
+    return busy;
+}
+
+async function live(bench, served, query = "", options = {}) {
+    bench.online = /^(file|blob|data):|^http:\/\/127\.0\.0\.1:/;
+    const page = await bench.open(`${served.address}/${query}`, Object.assign({ viewport: { width: 1440, height: 900 } }, options));
+    await page.waitForSelector("#app[data-ready]");
+    return page;
+}
+
+const app = (page, what) => page.evaluate(`window.stoke.${what}`);
+const until = (page, what, given) => page.waitForFunction(what, given, { polling: 100 });
+const heardAfter = (page, time) => until(page, (after) => window.stoke.live.lostSince === null && window.stoke.live.heard > after, time);
+
+/* Whether the rows of the tracks' canvas have more than the background's colour. */
+const drawn = (page, top, height) => page.evaluate(([y, h]) => {
+    const canvas = document.querySelector(".live-strips canvas");
+    const scale = canvas.width / canvas.clientWidth;
+    const { data } = canvas.getContext("2d").getImageData(0, y * scale, canvas.width, h * scale);
+    const colors = new Set();
+    for (let i = 0; i < data.length; i += 4)
+        if (data[i + 3])
+            colors.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
+    return colors.size;
+}, [top, height]);
+
+async function drag(page, from, to) {
+    const box = await page.locator(".live-strips").boundingBox();
+    await page.mouse.move(box.x + box.width * from, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * (from + to) / 2, box.y + 25);
+    await page.mouse.move(box.x + box.width * to, box.y + 20);
+    await page.mouse.up();
+    await page.mouse.move(5, 5);
+}
+
+module.exports = (test) => {
+    if (!require("./built.js")) {
+        test("the live page # SKIP this stoke was built without it", () => undefined);
+        return;
+    }
+
+    test("shows metrics, processes and the samples of the last seconds, which move", async (bench) => {
+        const served = await daemon(bench);
+        if (!served.port) {
+            bench.note(`SKIP the daemon cannot run here: ${served.said()}`);
+            return;
+        }
+        load(bench);
+        const page = await live(bench, served);
+        await until(page, () => window.stoke.shown && window.stoke.shown.total > 0);
+        const first = await app(page, "live.heard");
+        assert.ok(await drawn(page, 0, 54) > 2, "the CPU track is drawn");
+        assert.ok(await drawn(page, 54, 46) > 2, "the memory track is drawn");
+        await page.getByRole("button", { name: /^sh/ }).first().waitFor();
+        await until(page, (after) => window.stoke.live.shownSpan[1] > after, first);
+        assert.equal(await app(page, "state.order"), 1, "boxes have a fixed order");
+        assert.match(await page.locator(".live-label").first().innerText(), /CPU\s+[\d.]+ %/);
+
+        /* Paused: the span stays, also in a link to it. */
+        await page.getByRole("button", { name: "Pause" }).click();
+        const span = await app(page, "live.span");
+        assert.equal(span[1] - span[0], 30);
+        const heard = await app(page, "live.heard");
+        await heardAfter(page, heard);
+        assert.deepEqual(await app(page, "live.span"), span);
+        assert.match(await page.evaluate(() => location.search), /^\?span=\d+\.\.\d+$/);
+        const other = await live(bench, served, await page.evaluate(() => location.search));
+        await until(other, () => window.stoke.live.shownSpan);
+        assert.deepEqual(await app(other, "live.shownSpan"), span);
+        assert.deepEqual(await app(page, "live.span"), span, "clients have selections of their own");
+
+        /* Only the samples of a process; then all, and following. */
+        await page.getByRole("button", { name: /^sh/ }).first().click();
+        await until(page, () => window.stoke.live.labels.length === 1 && window.stoke.name.includes(":"));
+        await page.getByRole("button", { name: "Remove process=sh" }).click();
+        await page.getByRole("button", { name: "Live", exact: true }).click();
+        await until(page, () => window.stoke.live.following && window.stoke.name === "Last 30 s");
+        await page.close();
+        await served.stop();
+    });
+
+    test("a dragged span is held, compared, and left by Back; after a restart the page continues", async (bench) => {
+        const served = await daemon(bench);
+        if (!served.port) {
+            bench.note("SKIP the daemon cannot run here");
+            return;
+        }
+        load(bench);
+        const page = await live(bench, served);
+        await until(page, () => window.stoke.shown && window.stoke.shown.total > 0 && window.stoke.live.series.count > 0);
+        await drag(page, 0.9, 0.999);
+        await until(page, () => window.stoke.live.span !== null);
+        const [from, to] = await app(page, "live.span");
+        assert.ok(to - from > 50 && to - from < 70, `${to - from} s`);
+        await until(page, () => window.stoke.shown.total > 0 && window.stoke.live.shownSpan[0] === window.stoke.live.span[0]);
+        await page.getByRole("button", { name: "Compare" }).click();
+        await drag(page, 0.95, 0.999);
+        await until(page, () => window.stoke.comparison !== null && window.stoke.comparedWith !== "");
+        assert.equal(await app(page, "state.view"), "changes");
+        await page.getByRole("button", { name: "End the comparison" }).click();
+        await until(page, () => window.stoke.comparedWith === "" && window.stoke.live.before === null);
+        await page.getByRole("button", { name: "Live", exact: true }).click();
+
+        bench.expectsErrors = true; /* of the lost connection */
+        const heard = await app(page, "live.heard");
+        await served.stop();
+        await page.getByText(/no data since \d\d:\d\d:\d\d, retrying/).waitFor();
+        const again = await daemon(bench, { port: served.port });
+        assert.equal(again.port, served.port);
+        await heardAfter(page, heard);
+        await page.locator(".live-pill", { hasText: "Live" }).waitFor();
+    });
+};

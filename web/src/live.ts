@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The live page: what it shows of the daemon's history, and its requests. Each client has
+ * its own selection; the server only answers. */
+import type { App } from "./app";
+import { shownName } from "./format";
+import { Series, type SeriesReply } from "./live_series";
+import { readState } from "./state";
+
+export const WINDOW = 30; /* s: the span that follows the time */
+export const RANGES = [[600, "10 min"], [3600, "1 h"], [86400, "24 h"], [604800, "7 d"], [2592000, "30 d"]] as const;
+export const PANELS = [["cpu", "CPU"], ["memory", "Memory"], ["io", "I/O"], ["processes", "Processes"]] as const;
+export type Panel = (typeof PANELS)[number][0];
+export type Grouping = "process" | "service" | "container";
+
+const FOLLOWED = 3600; /* s: longer ranges are read again from time to time */
+const LABELS_MOST = 20;
+const COMPARED_EVERY = 5; /* seconds between two updates of a comparison */
+
+/* Seconds since 1970. */
+export type Span = [number, number];
+
+export interface Process {
+    pid: number;
+    name: string;
+    user?: string;
+    service?: string;
+    container?: string;
+    state: string;
+    threads: number;
+    cpu: number; /* ms per second */
+    rss: number;
+    pss?: number;
+    read?: number;
+    written?: number;
+}
+
+export interface Status {
+    host: string;
+    kernel: string;
+    cpus: number;
+    memory: number;
+    uptime?: number;
+    time: number;
+    rate: number;
+    daemon: { cpu_ns: number; peak_bytes: number };
+    store: { bytes?: number; first?: number; lost?: number };
+}
+
+/* The server refused, with its reason. */
+class Refused extends Error {
+    constructor(readonly status: number, text: string) {
+        super(text);
+    }
+}
+
+async function ask(path: string): Promise<Response> {
+    const reply = await fetch(path, { cache: "no-store" });
+    if (!reply.ok)
+        throw new Refused(reply.status, (await reply.text()).trim().split("\n")[0] ?? "");
+    return reply;
+}
+
+function two(value: number): string {
+    return String(value).padStart(2, "0");
+}
+
+/* Local time of day. */
+export function clock(seconds: number, withSeconds = true): string {
+    const d = new Date(seconds * 1000);
+    return `${two(d.getHours())}:${two(d.getMinutes())}${withSeconds ? `:${two(d.getSeconds())}` : ""}`;
+}
+
+export function spanName([from, to]: Span): string {
+    const day = new Date(from * 1000);
+    const today = day.toDateString() === new Date().toDateString();
+    return `${today ? "" : `${day.toLocaleDateString()} `}${clock(from)}\u2013${clock(to)}`;
+}
+
+function readSpan(text: string | null): Span | null {
+    const parts = /^(\d{9,11})\.\.(\d{9,11})$/.exec(text ?? "");
+    const [from, to] = [Number(parts?.[1]), Number(parts?.[2])];
+    return parts && from < to ? [from, to] : null;
+}
+
+export class Live {
+    readonly series = new Series();
+    range: number = RANGES[0][0];
+    span: Span | null = null; /* held; null: the last seconds */
+    before: Span | null = null; /* compared with */
+    comparing = false; /* the next selected span is the one before */
+    labels: string[] = []; /* KEY=VALUE: only these samples */
+    panel: Panel | null = null; /* instead of a view of the profile */
+    grouping: Grouping = "process";
+    processes: Process[] = [];
+    processCount = 0;
+    status: Status | null = null;
+    lastStatus: Status | null = null; /* the one before, for rates */
+    shownSpan: Span | null = null; /* of the profile */
+    empty = ""; /* why no profile is shown */
+    lostSince: number | null = null; /* no connection since that time */
+    heard = 0; /* time of the last metrics */
+    version = 0; /* increases with new metrics */
+
+    private begun = false;
+    private busy = false;
+    private again = false;
+    private compared = 0; /* time of the last comparison */
+    private stream: EventSource | null = null;
+
+    constructor(readonly app: App) {
+        this.readAddress();
+    }
+
+    start(): void {
+        this.connect();
+        void this.readStatus();
+        window.setInterval(() => void this.readStatus(), 10000);
+        window.setInterval(() => {
+            if (this.range > FOLLOWED && !this.lostSince)
+                void this.readSeries();
+        }, 60000);
+        addEventListener("popstate", () => {
+            this.readAddress();
+            this.refresh();
+        });
+    }
+
+    get following(): boolean {
+        return this.span === null;
+    }
+
+    /* The span of the axis. */
+    get axis(): Span {
+        const end = this.series.count ? this.series.end : Math.floor(Date.now() / 1000);
+        return [end - this.range, end];
+    }
+
+    get wanted(): Span {
+        const end = this.heard || Math.floor(Date.now() / 1000);
+        return this.span ?? [end - WINDOW, end];
+    }
+
+    /* The pointer is on the graph, or something is selected in it: it stays still. */
+    get held(): boolean {
+        return this.app.selected !== null || document.querySelector(".chart:hover, .tip:not([hidden])") !== null;
+    }
+
+    /* --- The address ----------------------------------------------------------------------- */
+
+    private readAddress(): void {
+        const query = new URLSearchParams(location.search);
+        this.span = readSpan(query.get("span"));
+        this.before = readSpan(query.get("before"));
+        this.labels = query.getAll("label").filter((label) => label.includes("=")).slice(0, LABELS_MOST);
+        const range = Number(query.get("range"));
+        this.range = RANGES.find(([seconds]) => seconds === range)?.[0] ?? RANGES[0][0];
+        this.panel = PANELS.find(([panel]) => panel === query.get("panel"))?.[0] ?? null;
+    }
+
+    /* A link to a time that moves means nothing later: the span is part of it. */
+    address(fixed: boolean): string {
+        const query = new URLSearchParams();
+        const span = this.span ?? (fixed ? this.shownSpan : null);
+        if (span)
+            query.set("span", span.join(".."));
+        if (this.before)
+            query.set("before", this.before.join(".."));
+        for (const label of this.labels)
+            query.append("label", label);
+        if (this.range !== RANGES[0][0])
+            query.set("range", String(this.range));
+        if (this.panel)
+            query.set("panel", this.panel);
+        const text = query.toString();
+        return `${location.pathname}${text ? `?${text}` : ""}${location.hash}`;
+    }
+
+    private remember(): void {
+        history.pushState(null, "", this.address(false));
+    }
+
+    /* --- The connection ---------------------------------------------------------------------- */
+
+    private connect(): void {
+        this.stream = new EventSource("/api/live");
+        this.stream.onopen = () => {
+            this.lostSince = null;
+            void this.readSeries();
+            void this.readStatus();
+        };
+        this.stream.onerror = () => {
+            this.lostSince ??= this.heard || Math.floor(Date.now() / 1000);
+            this.app.changed();
+            if (this.stream?.readyState === EventSource.CLOSED)
+                window.setTimeout(() => this.connect(), 2000);
+        };
+        this.stream.addEventListener("metrics", (event) => {
+            this.lostSince = null;
+            this.take(JSON.parse((event as MessageEvent<string>).data) as SeriesReply);
+        });
+    }
+
+    private take(reply: SeriesReply): void {
+        const complete = Math.max(...reply.metrics.map((m) => m.values.reduce<number>((last, v, i) => (v === null ? last : i), -1)));
+        if (complete < 0)
+            return;
+        this.heard = reply.start + complete * reply.step + reply.step;
+        if (this.series.step === 1 && this.series.count) {
+            this.series.append({ ...reply, count: complete + 1, metrics: reply.metrics.map((m) => ({ ...m, values: m.values.slice(0, complete + 1) })) });
+            this.version++;
+        }
+        void this.readProcesses();
+        if (this.following && !this.held)
+            this.refresh();
+        this.app.changed();
+    }
+
+    private async readSeries(): Promise<void> {
+        try {
+            const reply = await ask(`/api/metrics?from=-${this.range}s&to=now`);
+            this.series.replace(await reply.json() as SeriesReply);
+            this.version++;
+        } catch (error) {
+            this.complain(error);
+        }
+        this.app.changed();
+    }
+
+    private async readProcesses(): Promise<void> {
+        try {
+            const reply = await ask("/api/processes");
+            const all = await reply.json() as { count: number; processes: Process[] };
+            this.processes = all.processes;
+            this.processCount = all.count;
+            this.app.changed();
+        } catch { /* the next second asks again */ }
+    }
+
+    private async readStatus(): Promise<void> {
+        try {
+            const status = await (await ask("/api/status")).json() as Status;
+            this.lastStatus = this.status;
+            this.status = status;
+            document.title = `${shownName(status.host)} \u2013 live`;
+            this.app.changed();
+        } catch { /* asked again */ }
+    }
+
+    private complain(error: unknown): void {
+        if (error instanceof Refused)
+            this.app.fail(new Error(error.message));
+        /* otherwise there is no connection: the stream reports it */
+    }
+
+    /* --- The profile -------------------------------------------------------------------------- */
+
+    /* Reads the wanted span; if it is being read, once more afterwards. */
+    refresh(): void {
+        if (this.busy) {
+            this.again = true;
+            return;
+        }
+        this.busy = true;
+        void this.read().catch((error: unknown) => this.complain(error)).finally(() => {
+            this.busy = false;
+            if (this.again) {
+                this.again = false;
+                this.refresh();
+            }
+            this.app.changed();
+        });
+    }
+
+    private async fetchProfile([from, to]: Span): Promise<Blob | null> {
+        const query = new URLSearchParams({ format: "stoke", from: String(from), to: String(to) });
+        for (const label of this.labels)
+            query.append("label", label);
+        try {
+            return await (await ask(`/api/profile?${query}`)).blob();
+        } catch (error) {
+            if (!(error instanceof Refused) || error.status !== 400)
+                throw error;
+            return null; /* no sample has such a label */
+        }
+    }
+
+    private async read(): Promise<void> {
+        const { wanted, before, following } = this;
+        if (before && following && this.heard - this.compared < COMPARED_EVERY && this.begun)
+            return;
+        const blob = await this.fetchProfile(wanted);
+        const earlier = before ? await this.fetchProfile(before) : null;
+        const name = following ? `Last ${WINDOW} s` : spanName(wanted);
+        await this.app.inTurn(async () => {
+            if (!blob || !(await this.open(blob, name, 0))) {
+                this.empty = `No samples in ${spanName(wanted)}${this.labels.length ? " with these labels" : ""}.`;
+                return;
+            }
+            this.empty = "";
+            if (earlier && before) {
+                this.compared = this.heard;
+                await this.open(earlier, spanName(before), 1);
+            }
+        });
+        this.shownSpan = wanted;
+    }
+
+    /* False if the profile has no samples. */
+    private async open(blob: Blob, name: string, slot: number): Promise<boolean> {
+        const { app } = this;
+        await app.core.open(blob, name, "stoke", () => undefined);
+        const info = await app.core.finish(slot);
+        if (!info.samples && slot === 0 && !this.begun)
+            return false;
+        const state = this.begun ? { ...app.state } : { ...readState(location.hash), order: 1 };
+        if (slot === 1 && !app.comparedWith)
+            state.view = "changes";
+        const zoomed = app.state.zoom;
+        if (slot === 0 && !this.begun)
+            app.state = state;
+        app.name = slot === 0 ? name : app.name;
+        const shown = await app.become(info, name, slot, this.begun, state);
+        if (this.begun && zoomed && !app.state.zoom)
+            app.state = { ...app.state, zoom: zoomed };
+        this.begun = true;
+        return shown && info.samples > 0;
+    }
+
+    /* --- Actions ------------------------------------------------------------------------------ */
+
+    pause(): void {
+        if (this.following)
+            this.select(this.shownSpan ?? this.wanted);
+    }
+
+    follow(): void {
+        this.span = null;
+        this.app.selected = null;
+        this.changedSpan();
+    }
+
+    toggle(): void {
+        if (this.following)
+            this.pause();
+        else
+            this.follow();
+    }
+
+    /* By one window; from the newest one on, the page is live again. */
+    step(by: number): void {
+        const [from, to] = this.wanted;
+        const length = to - from;
+        if (by > 0 && to + length > this.heard)
+            this.follow();
+        else
+            this.select([from + by * length, to + by * length]);
+    }
+
+    select(span: Span): void {
+        const whole: Span = [Math.floor(span[0]), Math.max(Math.floor(span[0]) + 1, Math.ceil(span[1]))];
+        if (this.comparing) {
+            this.comparing = false;
+            this.before = whole;
+        } else {
+            this.span = whole;
+        }
+        this.changedSpan();
+    }
+
+    private changedSpan(): void {
+        this.compared = 0;
+        this.remember();
+        this.refresh();
+        this.app.changed();
+    }
+
+    compare(): void {
+        this.comparing = !this.comparing;
+        this.app.changed();
+    }
+
+    endComparison(): void {
+        this.before = null;
+        this.comparing = false;
+        void this.app.endComparison().then(() => this.changedSpan());
+    }
+
+    addLabel(label: string): void {
+        if (!this.labels.includes(label) && this.labels.length < LABELS_MOST)
+            this.labels = [...this.labels, label];
+        this.changedSpan();
+    }
+
+    removeLabel(label: string): void {
+        this.labels = this.labels.filter((one) => one !== label);
+        this.changedSpan();
+    }
+
+    setRange(range: number): void {
+        this.range = range;
+        this.remember();
+        void this.readSeries();
+    }
+
+    setPanel(panel: Panel | null): void {
+        this.panel = panel;
+        this.remember();
+        this.app.changed();
+    }
+
+    setGrouping(grouping: Grouping): void {
+        this.grouping = grouping;
+        this.app.changed();
+    }
+
+    share(): void {
+        void this.app.copy(location.origin + this.address(true), "the link");
+    }
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The page of stoke daemon: the viewer, with the machine's metrics as its tracks, and the
+ * samples of the last seconds. */
+import type { App } from "../app";
+import { count, shownName, time, weightUnit } from "../format";
+import { clock, type Live, PANELS, RANGES, spanName, WINDOW } from "../live";
+import { bytes } from "../live_tracks";
+import { VIEWS } from "../state";
+import { Details } from "./details";
+import { Dialogs } from "./dialogs";
+import { LivePanel, TopProcesses } from "./live_panels";
+import { LiveTrackPane } from "./live_tracks";
+import { Content, Fault, ViewTools } from "./root";
+import { Search } from "./toolbar";
+
+const NOT_LIVE: readonly string[] = ["time", "waits", "marks", "heat", "changes"];
+
+function since(seconds: number): string {
+    const days = Math.floor(seconds / 86400);
+    return days ? `${days} ${days === 1 ? "day" : "days"}` : time(seconds * 1e9);
+}
+
+function Facts({ live }: { live: Live }) {
+    const s = live.status;
+    const facts = s && [`${count(s.cpus)} ${s.cpus === 1 ? "CPU" : "CPUs"}`, s.memory > 0 && bytes(s.memory), `Linux ${shownName(s.kernel)}`, s.uptime !== undefined && `up ${since(s.uptime)}`];
+    return <span class="facts-line">{facts?.filter(Boolean).join(" \u00b7 ")}</span>;
+}
+
+/* Whether the page follows the time. */
+function State({ live }: { live: Live }) {
+    if (live.lostSince !== null)
+        return <span class="live-pill lost" role="status">no data since {clock(live.lostSince)}, retrying</span>;
+    return live.following
+        ? <span class="live-pill" role="status"><i />Live</span>
+        : <button type="button" class="live-pill held" onClick={() => live.follow()}>Live</button>;
+}
+
+function Header({ app, live }: { app: App; live: Live }) {
+    return (
+        <header>
+            <span class="brand">stoke</span>
+            <b class="file">{shownName(live.status?.host ?? "") || "this machine"}</b>
+            <Facts live={live} />
+            <span class="grow" />
+            <State live={live} />
+            <div class="tools">
+                <button type="button" class="outlined" title={live.following ? "Hold this span (space)" : "Follow the time (space)"} onClick={() => live.toggle()}>{live.following ? "Pause" : "Continue"}</button>
+                <button type="button" aria-label="Step back" title={`Step back ${WINDOW} s (left)`} onClick={() => live.step(-1)}>{"\u2039"}</button>
+                <button type="button" aria-label="Step forward" title="Step forward (right)" disabled={live.following} onClick={() => live.step(1)}>{"\u203a"}</button>
+                <button type="button" aria-pressed={live.comparing} title="The next span that you drag is the one before" onClick={() => live.compare()}>Compare</button>
+                <button type="button" title="Copy a link to this span" onClick={() => live.share()}>Share</button>
+                <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark")}>{app.appearance.dark ? "\u263c" : "\u263e"}</button>
+                <button type="button" title="Keys (?)" aria-label="Keys" onClick={() => app.openDialog("help")}>?</button>
+            </div>
+        </header>
+    );
+}
+
+function Bar({ app, live }: { app: App; live: Live }) {
+    return (
+        <div class="bar">
+            <div class="chips" role="group" aria-label="Span and filters">
+                <b class="crumb now">{live.following ? `Last ${WINDOW} s` : spanName(live.span ?? live.wanted)}</b>
+                {live.comparing && <span class="faint">against the span that you drag next</span>}
+                {live.before && (
+                    <>
+                        <span class="faint">against</span>
+                        <span class="chip before"><span>before {spanName(live.before)}</span><button type="button" aria-label="End the comparison" onClick={() => live.endComparison()}>{"\u2715"}</button></span>
+                    </>
+                )}
+                {live.labels.map((label) => (
+                    <span class="chip" key={label}><span>{shownName(label.replace("=", " "))}</span><button type="button" aria-label={`Remove ${shownName(label)}`} onClick={() => live.removeLabel(label)}>{"\u2715"}</button></span>
+                ))}
+                {app.state.filters.map((filter, i) => (
+                    <span class="chip" key={JSON.stringify(filter)}><span>{shownName(`${filter.verb} ${filter.text}`)}</span><button type="button" aria-label="Remove the filter" onClick={() => void app.filters.remove(i)}>{"\u2715"}</button></span>
+                ))}
+                {app.shown && <button type="button" class="quiet" title="Add a filter (I)" onClick={() => app.openDialog("filter")}>+ Filter</button>}
+            </div>
+            <span class="segments" role="radiogroup" aria-label="Range of the axis">
+                {RANGES.map(([seconds, title]) => <button key={seconds} type="button" role="radio" aria-checked={live.range === seconds} onClick={() => live.setRange(seconds)}>{title}</button>)}
+            </span>
+            <Search app={app} />
+        </div>
+    );
+}
+
+function Tabs({ app, live }: { app: App; live: Live }) {
+    const views = VIEWS.filter(([view]) => !NOT_LIVE.includes(view) || (view === "changes" && app.comparedWith));
+    const tab = (selected: boolean, title: string, open: () => void) => (
+        <button key={title} type="button" role="tab" aria-selected={selected} tabIndex={selected ? 0 : -1} onClick={open}>{title}</button>
+    );
+    return (
+        <nav class="tabs" role="tablist" aria-label="Views" onKeyDown={(event) => {
+            const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+            const all = [...event.currentTarget.children] as HTMLElement[];
+            const next = all[(all.indexOf(document.activeElement as HTMLElement) + (step ?? 0) + all.length) % all.length];
+            if (!step || !next)
+                return;
+            event.preventDefault();
+            event.stopPropagation();
+            next.click();
+            next.focus();
+        }}>
+            {views.map(([view, title]) => tab(live.panel === null && app.state.view === view, title, () => { live.setPanel(null); app.setView(view); }))}
+            {PANELS.map(([panel, title]) => tab(live.panel === panel, title, () => live.setPanel(panel)))}
+        </nav>
+    );
+}
+
+/* A share of a core, from two readings. */
+function cost(live: Live): string {
+    const { status: now, lastStatus: before } = live;
+    if (!now)
+        return "";
+    const share = before && now.time > before.time ? ((now.daemon.cpu_ns - before.daemon.cpu_ns) / (now.time - before.time) / 1e9) * 100 : Number.NaN;
+    return `Daemon ${Number.isNaN(share) ? "" : `${share.toFixed(2)} % of a core, `}at most ${bytes(now.daemon.peak_bytes)}`;
+}
+
+function StatusBar({ app, live }: { app: App; live: Live }) {
+    const { shown } = app;
+    const { store } = live.status ?? {};
+    return (
+        <div class="status" role="status">
+            <span>
+                {live.shownSpan && (live.following ? `Last ${WINDOW} s` : spanName(live.shownSpan))}
+                {shown && ` \u00b7 ${weightUnit(shown.total, shown.unit)} of CPU time \u00b7 ${count(shown.samples)} samples${live.status ? ` at ${live.status.rate} Hz` : ""}`}
+            </span>
+            {live.following && live.held && <span class="faint">updates held</span>}
+            <span class="grow" />
+            <span>{cost(live)}</span>
+            {store?.bytes !== undefined && <span>Store {bytes(store.bytes)}{store.first ? `, since ${new Date(store.first * 1000).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}` : ""}</span>}
+        </div>
+    );
+}
+
+function Nothing({ live }: { live: Live }) {
+    return <div class="nothing"><p>{live.empty || "Waiting for the first samples of the daemon."}</p></div>;
+}
+
+export function LiveRoot({ app, live }: { app: App; live: Live }) {
+    const graph = live.panel === null;
+    return (
+        <div class="page live">
+            <Header app={app} live={live} />
+            <Bar app={app} live={live} />
+            <Fault app={app} />
+            <LiveTrackPane live={live} looks={app.looks} />
+            <div class="tab-bar">
+                <Tabs app={app} live={live} />
+                {graph && app.shown && <ViewTools app={app} />}
+            </div>
+            <div class="panel sided">
+                <main>
+                    {!graph ? <LivePanel app={app} live={live} /> : app.shown && !live.empty ? <Content app={app} /> : <Nothing live={live} />}
+                </main>
+                {graph && app.appearance.side && (app.selected ? <Details app={app} /> : <aside class="details live-side" aria-label="Top processes"><TopProcesses live={live} most={20} /></aside>)}
+            </div>
+            <StatusBar app={app} live={live} />
+            <Dialogs app={app} />
+            {app.notice && <div class="notice" role="status">{app.notice}</div>}
+        </div>
+    );
+}

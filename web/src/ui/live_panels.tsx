@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of the live page: processes, CPUs, memory, disks. */
+import { useState } from "preact/hooks";
+import type { App } from "../app";
+import { count, shownName } from "../format";
+import type { Grouping, Live, Process } from "../live";
+import { bytes, percent, rate } from "../live_tracks";
+import { tokens } from "../tokens";
+
+export interface Group {
+    key: string;
+    label: string; /* KEY=VALUE of its samples */
+    pids: number[];
+    cpu: number;
+    rss: number;
+    pss: number;
+    io: number;
+    user: string;
+}
+
+/* A colour for a name, the same in each update and for each client. */
+export function nameColor(name: string): string {
+    let hash = 2166136261;
+    for (let i = 0; i < name.length; i++)
+        hash = Math.imul(hash ^ name.charCodeAt(i), 16777619) >>> 0;
+    const { strips } = tokens();
+    return strips[hash % strips.length] as string;
+}
+
+/* Processes of the same name, service or container together; the most CPU time first. */
+export function groups(processes: Process[], by: Grouping): Group[] {
+    const found = new Map<string, Group>();
+    for (const p of processes) {
+        const key = by === "process" ? p.name : p[by] ?? "";
+        let group = found.get(key);
+        if (!group) {
+            group = { key, label: key ? `${by}=${key}` : "", pids: [], cpu: 0, rss: 0, pss: 0, io: 0, user: p.user ?? "" };
+            found.set(key, group);
+        }
+        group.pids.push(p.pid);
+        group.cpu += p.cpu;
+        group.rss += p.rss;
+        group.pss += p.pss ?? 0;
+        group.io += (p.read ?? 0) + (p.written ?? 0);
+    }
+    return [...found.values()].sort((a, b) => b.cpu - a.cpu || b.rss - a.rss);
+}
+
+function nameOf(group: Group, by: Grouping): string {
+    if (!group.key)
+        return `no ${by}`;
+    const ids = group.pids.length > 1 ? `\u00d7${count(group.pids.length)}` : by === "process" ? String(group.pids[0]) : "";
+    return `${shownName(group.key)} ${ids}`.trim();
+}
+
+const GROUPINGS: [Grouping, string][] = [["process", "Process"], ["service", "Service"], ["container", "Container"]];
+
+/* Beside the graph. A click shows only the samples of a row. */
+export function TopProcesses({ live, most }: { live: Live; most: number }) {
+    const rows = groups(live.processes, live.grouping).slice(0, most);
+    const largest = Math.max(1, ...rows.map((row) => row.cpu));
+    const chosen = (row: Group): boolean => row.label !== "" && live.labels.includes(row.label);
+    return (
+        <div class="live-top">
+            <div class="live-top-head">
+                <h2>Top processes</h2>
+                <span class="grow" />
+                <span class="segments" role="radiogroup" aria-label="Group by">
+                    {GROUPINGS.map(([by, title]) => <button key={by} type="button" role="radio" aria-checked={live.grouping === by} onClick={() => live.setGrouping(by)}>{title}</button>)}
+                </span>
+            </div>
+            <table class="live-table">
+                <thead><tr><th>Name</th><th>CPU</th><th title="Proportional memory of the largest; otherwise resident">Memory</th><th title="Reads and writes">I/O</th></tr></thead>
+                <tbody>
+                    {rows.map((row) => (
+                        <tr key={row.key} class={chosen(row) ? "chosen" : ""}>
+                            <th>
+                                <button type="button" disabled={!row.label} title={`Show only the samples of ${row.label}`}
+                                    onClick={() => (chosen(row) ? live.removeLabel(row.label) : live.addLabel(row.label))}>
+                                    <i class="square" style={{ background: nameColor(row.key) }} />{nameOf(row, live.grouping)}
+                                </button>
+                            </th>
+                            <td class="barred"><i style={{ width: `${(row.cpu / largest) * 100}%` }} /><span>{percent(row.cpu / 1000)}</span></td>
+                            <td>{bytes(row.pss || row.rss)}</td>
+                            <td>{row.io ? rate(row.io) : "0"}</td>
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+            {rows.length === 0 && <p class="faint">No process yet.</p>}
+        </div>
+    );
+}
+
+type Column = "cpu" | "rss" | "pss" | "read" | "written" | "threads";
+const COLUMNS: [Column, string, (v: number) => string][] = [
+    ["cpu", "CPU", (v) => percent(v / 1000)], ["rss", "RSS", bytes], ["pss", "PSS", bytes],
+    ["read", "Read", rate], ["written", "Written", rate], ["threads", "Threads", count]];
+
+function ProcessTable({ live }: { live: Live }) {
+    const [by, setBy] = useState<Column>("cpu");
+    const [text, setText] = useState("");
+    const rows = live.processes
+        .filter((p) => [p.name, String(p.pid), p.user ?? "", p.service ?? "", p.container ?? ""].some((word) => word.toLowerCase().includes(text.toLowerCase())))
+        .sort((a, b) => (b[by] ?? 0) - (a[by] ?? 0) || a.pid - b.pid);
+    return (
+        <div class="live-panel">
+            <p><input type="search" placeholder="Find a process" aria-label="Find a process" value={text} onInput={(event) => setText(event.currentTarget.value)} /> <span class="faint">{count(rows.length)} of {count(live.processCount)}</span></p>
+            <table class="live-table wide">
+                <thead><tr><th>PID</th><th>Name</th><th>User</th><th>Service</th><th>Container</th>{COLUMNS.map(([key, title]) => <th key={key} aria-sort={by === key ? "descending" : "none"}><button type="button" onClick={() => setBy(key)}>{title}{by === key ? " \u2193" : ""}</button></th>)}</tr></thead>
+                <tbody>
+                    {rows.slice(0, 200).map((p) => (
+                        <tr key={p.pid}>
+                            <td>{p.pid}</td>
+                            <th><button type="button" onClick={() => { live.setPanel(null); live.addLabel(`process=${p.name}`); }}>{shownName(p.name)}</button></th>
+                            <td>{shownName(p.user ?? "")}</td>
+                            <td>{shownName(p.service ?? "")}</td>
+                            <td>{p.container ?? ""}</td>
+                            {COLUMNS.map(([key, , form]) => <td key={key}>{p[key] === undefined ? "" : form(p[key] as number)}</td>)}
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+        </div>
+    );
+}
+
+export function LivePanel({ app, live }: { app: App; live: Live }) {
+    void app;
+    switch (live.panel) {
+        case "processes":
+            return <ProcessTable live={live} />;
+        default:
+            return null;
+    }
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tracks of the live page: metrics by time, and the spans that are shown and compared. */
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { resize } from "../elements";
+import { count } from "../format";
+import { clock, type Live, type Span, spanName } from "../live";
+import { AXIS, color, figure, LIVE_TRACKS, TracksPainter } from "../live_tracks";
+import { tokens } from "../tokens";
+import { DRAG_LEAST } from "../viewport";
+
+const HEIGHT = LIVE_TRACKS.reduce((sum, track) => sum + track.height, 0);
+
+/* Tints the span; its position follows the axis. */
+function SpanMark({ live, span, kind }: { live: Live; span: Span; kind: string }) {
+    const [from, to] = live.axis;
+    const part = (at: number): number => Math.min(100, Math.max(0, ((at - from) / (to - from)) * 100));
+    const [left, right] = [part(span[0]), part(span[1])];
+    if (right <= 0 || left >= 100)
+        return null;
+    return <div class={`live-span ${kind}`} title={spanName(span)} style={{ left: `${left}%`, width: `max(2px, ${right - left}%)` }} />;
+}
+
+function useDrag(live: Live, host: { current: HTMLElement | null }, setDragged: (span: Span | null) => void): void {
+    useEffect(() => {
+        const over = host.current as HTMLElement;
+        const gone = new AbortController();
+        const { signal } = gone;
+        let grip: { x: number; at: number; moved: boolean } | null = null;
+        const at = (event: PointerEvent): number => {
+            const box = over.getBoundingClientRect(), [from, to] = live.axis;
+            return from + Math.min(1, Math.max(0, (event.clientX - box.left) / box.width)) * (to - from);
+        };
+        over.addEventListener("pointerdown", (event) => {
+            if (event.button !== 0)
+                return;
+            over.setPointerCapture(event.pointerId);
+            grip = { x: event.clientX, at: at(event), moved: false };
+        }, { signal });
+        over.addEventListener("pointermove", (event) => {
+            if (!grip || (!grip.moved && Math.abs(event.clientX - grip.x) < DRAG_LEAST))
+                return;
+            grip.moved = true;
+            const now = at(event);
+            setDragged([Math.min(now, grip.at), Math.max(now, grip.at)]);
+        }, { signal });
+        over.addEventListener("pointerup", (event) => {
+            const held = grip;
+            grip = null;
+            setDragged(null);
+            if (held?.moved) {
+                const now = at(event);
+                live.select([Math.min(now, held.at), Math.max(now, held.at)]);
+            }
+        }, { signal });
+        over.addEventListener("pointercancel", () => {
+            grip = null;
+            setDragged(null);
+        }, { signal });
+        return () => gone.abort();
+    }, [live]);
+}
+
+/* The values of the second below the pointer. */
+function Tip({ live, host }: { live: Live; host: { current: HTMLElement | null } }) {
+    const [at, setAt] = useState<{ x: number; y: number; seconds: number; track: number } | null>(null);
+    useEffect(() => {
+        const over = host.current as HTMLElement;
+        const gone = new AbortController();
+        over.addEventListener("pointermove", (event) => {
+            const box = over.getBoundingClientRect(), [from, to] = live.axis;
+            let y = event.clientY - box.top, track = 0;
+            while (track < LIVE_TRACKS.length && y >= (LIVE_TRACKS[track]?.height ?? 0))
+                y -= LIVE_TRACKS[track++]?.height ?? 0;
+            setAt(event.buttons ? null : { x: event.clientX, y: event.clientY, seconds: from + ((event.clientX - box.left) / box.width) * (to - from), track });
+        }, { signal: gone.signal });
+        over.addEventListener("pointerleave", () => setAt(null), { signal: gone.signal });
+        return () => gone.abort();
+    }, [live]);
+    const track = at ? LIVE_TRACKS[at.track] : undefined;
+    if (!at || !track)
+        return null;
+    const { series } = live;
+    const second = series.start + series.indexOf(at.seconds) * series.step;
+    const part = (metrics: string[]): number => metrics.reduce((sum, name) => sum + (series.mean(name, second, second + series.step) || 0), 0);
+    const share = track.id === "cpu" ? track.full(series) : 1;
+    return (
+        <div class="track-tip" style={{ left: `${Math.min(at.x + 14, innerWidth - 200)}px`, top: `${at.y + 16}px` }}>
+            <b>{clock(second)}</b>
+            {track.layers.map((layer) => <div key={layer.title}><i class="square" style={{ background: color(layer), display: "inline-block" }} /> {layer.title} {track.text(part(layer.metrics) / share) || "0"}</div>)}
+        </div>
+    );
+}
+
+function Labels({ live }: { live: Live }) {
+    const [from, to] = live.shownSpan ?? live.wanted;
+    return (
+        <div class="labels live-labels" role="list" aria-label="Metrics">
+            {LIVE_TRACKS.map((track) => (
+                <div key={track.id} role="listitem" class="live-label" style={{ height: `${track.height}px` }}>
+                    <span><b>{track.title}</b><span class="value">{figure(track, live.series, from, to)}</span></span>
+                    <small>{track.layers.map((layer) => <span key={layer.title}><i class="square" style={{ background: color(layer) }} />{layer.title}</span>)}</small>
+                </div>
+            ))}
+        </div>
+    );
+}
+
+/* What is known about the processes, and what the pointer does. */
+function Foot({ live }: { live: Live }) {
+    const kinds = (key: "service" | "container"): number => new Set(live.processes.map((p) => p[key]).filter(Boolean)).size;
+    const services = kinds("service"), containers = kinds("container");
+    return (
+        <div class="more live-foot">
+            <button type="button" class="link" onClick={() => live.setPanel("processes")}>{count(live.processCount)} processes{"\u2026"}</button>
+            <span>{[services && `${services} ${services === 1 ? "service" : "services"}`, containers && `${containers} ${containers === 1 ? "container" : "containers"}`].filter(Boolean).join(", ")}</span>
+            <span class="grow" />
+            <span class="faint">{live.comparing ? "Drag the span to compare with" : live.following ? "The axis moves every second; drag to hold a span" : "Space or Live follows the time again"}</span>
+        </div>
+    );
+}
+
+export function LiveTrackPane({ live, looks }: { live: Live; looks: number }) {
+    const strips = useRef<HTMLDivElement>(null), axis = useRef<HTMLCanvasElement>(null), canvas = useRef<HTMLCanvasElement>(null);
+    const [dragged, setDragged] = useState<Span | null>(null);
+    const [width, setWidth] = useState(0);
+    useLayoutEffect(() => {
+        const host = strips.current as HTMLElement;
+        const watcher = new ResizeObserver(() => setWidth(host.clientWidth));
+        watcher.observe(host);
+        return () => watcher.disconnect();
+    }, []);
+    useDrag(live, strips, setDragged);
+    useEffect(() => {
+        if (width < 2 || !axis.current || !canvas.current)
+            return;
+        const [from, to] = live.axis;
+        const colors = tokens();
+        for (const [surface, height] of [[axis.current, AXIS], [canvas.current, HEIGHT]] as const) {
+            resize(surface, width, height);
+            const pen = surface.getContext("2d") as CanvasRenderingContext2D;
+            const scale = surface.width / width;
+            pen.setTransform(scale, 0, 0, scale, 0, 0);
+            const painter = new TracksPainter(pen, width, from, to);
+            if (surface === axis.current) {
+                painter.axis(colors);
+                continue;
+            }
+            painter.grid(height, colors);
+            let top = 0;
+            for (const track of LIVE_TRACKS) {
+                painter.track(track, live.series, top, colors);
+                top += track.height;
+            }
+        }
+    }, [width, live.version, live.range, looks]);
+    return (
+        <section class="tracks live-tracks" aria-label="Metrics by time">
+            <div class="axis">
+                <span class="head">Today, local time</span>
+                <div class="strips"><canvas class="layer" ref={axis} style={{ height: `${AXIS}px` }} /></div>
+            </div>
+            <div class="live-rows" style={{ height: `${HEIGHT}px` }}>
+                <Labels live={live} />
+                <div class="strips live-strips" ref={strips}>
+                    <canvas class="layer" ref={canvas} style={{ height: `${HEIGHT}px` }} />
+                    {live.before && <SpanMark live={live} span={live.before} kind="before" />}
+                    <SpanMark live={live} span={live.span ?? live.wanted} kind="" />
+                    {dragged && <SpanMark live={live} span={dragged} kind={live.comparing ? "before" : ""} />}
+                    <Tip live={live} host={strips} />
+                </div>
+            </div>
+            <Foot live={live} />
+        </section>
+    );
+}
