@@ -109,8 +109,8 @@ module.exports = (test) => {
         await page.getByRole("button", { name: "Remove process=sh" }).click();
         await page.getByRole("button", { name: "Live", exact: true }).click();
         await until(page, () => window.stoke.live.following && window.stoke.name === "Last 30 s");
+        await other.close();
         await page.close();
-        await served.stop();
     });
 
     test("a dragged span is held, compared, and left by Back; after a restart the page continues", async (bench) => {

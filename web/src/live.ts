@@ -114,6 +114,8 @@ export class Live {
     start(): void {
         this.connect();
         void this.readStatus();
+        if (!this.following)
+            this.refresh();
         window.setInterval(() => void this.readStatus(), 10000);
         window.setInterval(() => {
             if (this.range > FOLLOWED && !this.lostSince)
