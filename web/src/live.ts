@@ -137,7 +137,7 @@ export class Live {
         return [end - this.range, end];
     }
 
-    get wanted(): Span {
+    get requested(): Span {
         const end = this.heard || Math.floor(Date.now() / 1000);
         return this.span ?? [end - WINDOW, end];
     }
@@ -256,7 +256,7 @@ export class Live {
 
     /* --- The profile -------------------------------------------------------------------------- */
 
-    /* Reads the wanted span; if it is being read, once more afterwards. */
+    /* Reads the requested span; if it is being read, once more afterwards. */
     refresh(): void {
         if (this.busy) {
             this.again = true;
@@ -287,15 +287,15 @@ export class Live {
     }
 
     private async read(): Promise<void> {
-        const { wanted, before, following } = this;
+        const { requested, before, following } = this;
         if (before && following && this.heard - this.compared < COMPARED_EVERY && this.begun)
             return;
-        const blob = await this.fetchProfile(wanted);
+        const blob = await this.fetchProfile(requested);
         const earlier = before ? await this.fetchProfile(before) : null;
-        const name = following ? `Last ${WINDOW} s` : spanName(wanted);
+        const name = following ? `Last ${WINDOW} s` : spanName(requested);
         await this.app.inTurn(async () => {
             if (!blob || !(await this.open(blob, name, 0))) {
-                this.empty = `No samples in ${spanName(wanted)}${this.labels.length ? " with these labels" : ""}.`;
+                this.empty = `No samples in ${spanName(requested)}${this.labels.length ? " with these labels" : ""}.`;
                 return;
             }
             this.empty = "";
@@ -304,7 +304,7 @@ export class Live {
                 await this.open(earlier, spanName(before), 1);
             }
         });
-        this.shownSpan = wanted;
+        this.shownSpan = requested;
     }
 
     /* False if the profile has no samples. */
@@ -332,7 +332,7 @@ export class Live {
 
     pause(): void {
         if (this.following)
-            this.select(this.shownSpan ?? this.wanted);
+            this.select(this.shownSpan ?? this.requested);
     }
 
     follow(): void {
@@ -350,7 +350,7 @@ export class Live {
 
     /* By one window; from the newest one on, the page is live again. */
     step(by: number): void {
-        const [from, to] = this.wanted;
+        const [from, to] = this.requested;
         const length = to - from;
         if (by > 0 && to + length > this.heard)
             this.follow();

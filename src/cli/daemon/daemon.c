@@ -110,7 +110,7 @@ static bool read_secrets(const struct daemon_options *o, char token[TOKEN_MAX + 
         return false;
     s->token = o->token_file ? token : NULL;
     if (!o->certificate != !o->key)
-        return error_set(err, "--cert and --key are needed together");
+        return error_set(err, "--cert needs --key, and --key needs --cert");
     return !o->certificate || (read_pem(o->certificate, &s->certificate, err) &&
                                read_pem(o->key, &s->key, err));
 }

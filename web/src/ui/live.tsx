@@ -60,7 +60,7 @@ function Bar({ app, live }: { app: App; live: Live }) {
     return (
         <div class="bar">
             <div class="chips" role="group" aria-label="Span and filters">
-                <b class="crumb now">{live.following ? `Last ${WINDOW} s` : spanName(live.span ?? live.wanted)}</b>
+                <b class="crumb now">{live.following ? `Last ${WINDOW} s` : spanName(live.span ?? live.requested)}</b>
                 {live.comparing && <span class="faint">against the span that you drag next</span>}
                 {live.before && (
                     <>

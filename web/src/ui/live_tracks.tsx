@@ -92,7 +92,7 @@ function Tip({ live, host }: { live: Live; host: { current: HTMLElement | null }
 }
 
 function Labels({ live }: { live: Live }) {
-    const [from, to] = live.shownSpan ?? live.wanted;
+    const [from, to] = live.shownSpan ?? live.requested;
     return (
         <div class="labels live-labels" role="list" aria-label="Metrics">
             {LIVE_TRACKS.map((track) => (
@@ -164,7 +164,7 @@ export function LiveTrackPane({ live, looks }: { live: Live; looks: number }) {
                 <div class="strips live-strips" ref={strips}>
                     <canvas class="layer" ref={canvas} style={{ height: `${HEIGHT}px` }} />
                     {live.before && <SpanMark live={live} span={live.before} kind="before" />}
-                    <SpanMark live={live} span={live.span ?? live.wanted} kind="" />
+                    <SpanMark live={live} span={live.span ?? live.requested} kind="" />
                     {dragged && <SpanMark live={live} span={dragged} kind={live.comparing ? "before" : ""} />}
                     <Tip live={live} host={strips} />
                 </div>
