@@ -93,6 +93,7 @@ export class Live {
     grouping: Grouping = "process";
     processes: Process[] = [];
     processCount = 0;
+    latest = new Map<string, number>(); /* values of single CPUs, disks and interfaces, for a panel */
     status: Status | null = null;
     lastStatus: Status | null = null; /* the one before, for rates */
     shownSpan: Span | null = null; /* of the profile */
@@ -121,6 +122,13 @@ export class Live {
             if (this.range > FOLLOWED && !this.lostSince)
                 void this.readSeries();
         }, 60000);
+        addEventListener("keydown", (event) => {
+            const target = event.target instanceof Element ? event.target : document.body;
+            if (event.key !== " " || this.app.dialog || target.matches("input, textarea, select, button, [role=button]"))
+                return;
+            event.preventDefault();
+            this.toggle();
+        });
         addEventListener("popstate", () => {
             this.readAddress();
             this.refresh();
@@ -212,6 +220,8 @@ export class Live {
             this.version++;
         }
         void this.readProcesses();
+        if (this.panel && this.panel !== "processes")
+            void this.readLatest();
         if (this.following && !this.held)
             this.refresh();
         this.app.changed();
@@ -234,6 +244,15 @@ export class Live {
             const all = await reply.json() as { count: number; processes: Process[] };
             this.processes = all.processes;
             this.processCount = all.count;
+            this.app.changed();
+        } catch { /* the next second asks again */ }
+    }
+
+    /* The last value of each metric. */
+    private async readLatest(): Promise<void> {
+        try {
+            const reply = await (await ask("/api/metrics?from=-4s&to=now")).json() as SeriesReply;
+            this.latest = new Map(reply.metrics.map(({ name, values }) => [name, values.findLast((v) => v !== null) ?? Number.NaN]));
             this.app.changed();
         } catch { /* the next second asks again */ }
     }
@@ -407,6 +426,8 @@ export class Live {
     setPanel(panel: Panel | null): void {
         this.panel = panel;
         this.remember();
+        if (panel && panel !== "processes")
+            void this.readLatest();
         this.app.changed();
     }
 

@@ -45,8 +45,8 @@ function Header({ app, live }: { app: App; live: Live }) {
             <State live={live} />
             <div class="tools">
                 <button type="button" class="outlined" title={live.following ? "Hold this span (space)" : "Follow the time (space)"} onClick={() => live.toggle()}>{live.following ? "Pause" : "Continue"}</button>
-                <button type="button" aria-label="Step back" title={`Step back ${WINDOW} s (left)`} onClick={() => live.step(-1)}>{"\u2039"}</button>
-                <button type="button" aria-label="Step forward" title="Step forward (right)" disabled={live.following} onClick={() => live.step(1)}>{"\u203a"}</button>
+                <button type="button" aria-label="Step back" title={`Step back ${WINDOW} s`} onClick={() => live.step(-1)}>{"\u2039"}</button>
+                <button type="button" aria-label="Step forward" title="Step forward" disabled={live.following} onClick={() => live.step(1)}>{"\u203a"}</button>
                 <button type="button" aria-pressed={live.comparing} title="The next span that you drag is the one before" onClick={() => live.compare()}>Compare</button>
                 <button type="button" title="Copy a link to this span" onClick={() => live.share()}>Share</button>
                 <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark")}>{app.appearance.dark ? "\u263c" : "\u263e"}</button>
@@ -151,7 +151,7 @@ export function LiveRoot({ app, live }: { app: App; live: Live }) {
             </div>
             <div class="panel sided">
                 <main>
-                    {!graph ? <LivePanel app={app} live={live} /> : app.shown && !live.empty ? <Content app={app} /> : <Nothing live={live} />}
+                    {!graph ? <LivePanel live={live} /> : app.shown && !live.empty ? <Content app={app} /> : <Nothing live={live} />}
                 </main>
                 {graph && app.appearance.side && (app.selected ? <Details app={app} /> : <aside class="details live-side" aria-label="Top processes"><TopProcesses live={live} most={20} /></aside>)}
             </div>

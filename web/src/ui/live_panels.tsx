@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of the live page: processes, CPUs, memory, disks. */
 import { useState } from "preact/hooks";
-import type { App } from "../app";
 import { count, shownName } from "../format";
 import type { Grouping, Live, Process } from "../live";
 import { bytes, percent, rate } from "../live_tracks";
@@ -125,11 +124,71 @@ function ProcessTable({ live }: { live: Live }) {
     );
 }
 
-export function LivePanel({ app, live }: { app: App; live: Live }) {
-    void app;
+/* The middle part of names such as core.3.user, in their order. */
+function partsOf(latest: Map<string, number>, kind: string): string[] {
+    const found = new Set<string>();
+    for (const name of latest.keys()) {
+        const end = name.lastIndexOf(".");
+        if (name.startsWith(`${kind}.`) && end > kind.length)
+            found.add(name.slice(kind.length + 1, end));
+    }
+    return [...found];
+}
+
+type Figure = [string, string, (v: number) => string]; /* metric, title, text */
+
+function Rows({ live, kind, title, figures }: { live: Live; kind: string; title: string; figures: Figure[] }) {
+    const parts = partsOf(live.latest, kind);
+    return parts.length === 0 ? null : (
+        <table class="live-table wide numbers-only">
+            <thead><tr><th>{title}</th>{figures.map(([metric, name]) => <th key={metric}>{name}</th>)}</tr></thead>
+            <tbody>
+                {parts.map((part) => (
+                    <tr key={part}>
+                        <th>{shownName(part)}</th>
+                        {figures.map(([metric, , form]) => <td key={metric}>{form(live.latest.get(`${kind}.${part}.${metric}`) ?? Number.NaN)}</td>)}
+                    </tr>
+                ))}
+            </tbody>
+        </table>
+    );
+}
+
+function Values({ live, figures }: { live: Live; figures: Figure[] }) {
+    return (
+        <table class="live-table wide numbers-only">
+            <tbody>
+                {figures.filter(([metric]) => live.latest.has(metric)).map(([metric, title, form]) => <tr key={metric}><th>{title}</th><td>{form(live.latest.get(metric) as number)}</td></tr>)}
+            </tbody>
+        </table>
+    );
+}
+
+const perSecond = (v: number): string => (Number.isNaN(v) ? "" : `${count(Math.round(v))}/s`);
+const ofSecond = (v: number): string => percent(v / 1000);
+const pressure = (v: number): string => percent(v / 1e6);
+const MODES: Figure[] = ["user", "nice", "system", "irq", "softirq", "steal", "iowait", "idle"].map((mode) => [mode, mode, ofSecond]);
+const CPU: Figure[] = [
+    ["load.1", "Load, 1 min", (v) => (v / 100).toFixed(2)], ["threads.running", "Running threads", count], ["threads.blocked", "Blocked threads", count],
+    ["kernel.context_switches", "Context switches", perSecond], ["kernel.interrupts", "Interrupts", perSecond], ["kernel.softirqs", "Softirqs", perSecond],
+    ["kernel.forks", "New processes", perSecond], ["pressure.cpu.some", "Pressure", pressure]];
+const MEMORY: Figure[] = [
+    ...["total", "used", "free", "available", "cached", "buffers", "slab", "reclaimable", "anonymous", "dirty"].map((name): Figure => [`memory.${name}`, `${name[0]?.toUpperCase()}${name.slice(1)}`, bytes]),
+    ["swap.total", "Swap", bytes], ["swap.free", "Free swap", bytes], ["pressure.memory.some", "Pressure", pressure]];
+const DISK: Figure[] = [["read", "Read", rate], ["write", "Written", rate], ["reads", "Reads", perSecond], ["writes", "Writes", perSecond], ["busy", "Busy", ofSecond]];
+const NETWORK: Figure[] = [["in", "In", rate], ["out", "Out", rate]];
+
+/* The values of this moment. */
+export function LivePanel({ live }: { live: Live }) {
     switch (live.panel) {
         case "processes":
             return <ProcessTable live={live} />;
+        case "cpu":
+            return <div class="live-panel"><Values live={live} figures={CPU} /><Rows live={live} kind="core" title="CPU" figures={MODES} /></div>;
+        case "memory":
+            return <div class="live-panel"><Values live={live} figures={MEMORY} /></div>;
+        case "io":
+            return <div class="live-panel"><Rows live={live} kind="disk" title="Disk" figures={DISK} /><Rows live={live} kind="net" title="Interface" figures={NETWORK} /></div>;
         default:
             return null;
     }
