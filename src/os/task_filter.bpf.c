@@ -14,20 +14,9 @@
 
 #include <bpf/bpf_helpers.h> /* needs the types of those above */
 
-#include <bpf/bpf_core_read.h>
-
-#define KNOWN __attribute__((preserve_access_index))
-
-/* The fields of the kernel's structures that are used; libbpf finds their offsets. */
-struct task_struct {
-    int pid;  /* of the thread */
-    int tgid; /* of its process */
-} KNOWN;
-
-/* The data of the tracepoint. */
-struct trace_event_raw_sched_wakeup_template {
-    int pid; /* of the thread that is woken up */
-} KNOWN;
+/* The fields of the kernel's structures that are used. The loading process sets them
+ * (os/kernel_fields.h). */
+const volatile struct task_filter_kernel kernel;
 
 /* Shared memory of the process that loads the program. */
 struct {
@@ -66,15 +55,23 @@ static __always_inline bool is_target(uint32_t tid)
     return word && *word >> (tid % 64) & 1;
 }
 
+/* A field of a structure of the kernel; 0 if it is not readable. */
+static __always_inline uint32_t read_field(const void *structure, uint32_t offset)
+{
+    uint32_t value = 0;
+    bpf_probe_read_kernel(&value, sizeof value, (const char *)structure + offset);
+    return value;
+}
+
 /* Arguments: the parent, the new task. */
 SEC("raw_tp/sched_process_fork")
 int follow_fork(struct bpf_raw_tracepoint_args *ctx)
 {
-    const struct task_struct *parent = (const struct task_struct *)ctx->args[0];
-    const struct task_struct *child = (const struct task_struct *)ctx->args[1];
-    uint32_t from = (uint32_t)BPF_CORE_READ(parent, pid);
-    uint32_t tid = (uint32_t)BPF_CORE_READ(child, pid);
-    bool is = is_target(from) || is_target((uint32_t)BPF_CORE_READ(parent, tgid));
+    const void *parent = (const void *)ctx->args[0];
+    const void *child = (const void *)ctx->args[1];
+    uint32_t tid = read_field(child, kernel.task_thread);
+    bool is = is_target(read_field(parent, kernel.task_thread)) ||
+              is_target(read_field(parent, kernel.task_process));
     uint64_t *word = word_of(tid), bit = (uint64_t)1 << (tid % 64);
     if (!word)
         return 0;
@@ -88,9 +85,9 @@ int follow_fork(struct bpf_raw_tracepoint_args *ctx)
 /* The current task wakes up another one. Stacks of a raw tracepoint would begin with the frames
  * of this program. */
 SEC("tp/sched/sched_waking")
-int write_waking(struct trace_event_raw_sched_wakeup_template *ctx)
+int write_waking(void *ctx)
 {
-    uint32_t tid = (uint32_t)ctx->pid;
+    uint32_t tid = read_field(ctx, kernel.waking_thread);
     if (is_target(tid))
         bpf_perf_event_output(ctx, &outputs, BPF_F_CURRENT_CPU, &tid, sizeof tid);
     return 1; /* other counters of this tracepoint get their sample */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/task_filter.h"
+#include "os/kernel_fields.h"
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <sys/mman.h>
@@ -31,6 +32,24 @@ static bool sees_own_numbers(void)
     return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == 0xEFFFFFFCu;
 }
 
+/* Sets what the program knows about the kernel. */
+static bool set_kernel(struct task_filter_program *p, struct error *err)
+{
+    struct os_kernel_field fields[] = {
+        {.structure = "task_struct", .member = "pid"},
+        {.structure = "task_struct", .member = "tgid"},
+        {.structure = "trace_event_raw_sched_wakeup_template", .member = "pid"},
+    };
+    if (!os_kernel_fields(fields, sizeof fields / sizeof *fields, err))
+        return false;
+    p->rodata->kernel = (struct task_filter_kernel){
+        .task_thread = fields[0].offset,
+        .task_process = fields[1].offset,
+        .waking_thread = fields[2].offset,
+    };
+    return true;
+}
+
 bool os_task_filter_open(struct os_task_filter *f, bool inherit, struct error *err)
 {
     *f = (struct os_task_filter){.program = NULL};
@@ -40,7 +59,11 @@ bool os_task_filter_open(struct os_task_filter *f, bool inherit, struct error *e
     libbpf_set_print(print_nothing);
     struct task_filter_program *p = task_filter_program__open();
     f->program = p;
-    if (!p || task_filter_program__load(p) != 0)
+    if (!p)
+        return fail(errno, err);
+    if (!set_kernel(p, err))
+        return false;
+    if (task_filter_program__load(p) != 0)
         return fail(errno, err);
     f->handle = bpf_program__fd(p->progs.filter_sample);
     void *map = mmap(NULL, TARGETS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,

@@ -11,4 +11,10 @@
 
 #define TASK_FILTER_CPUS 1024
 
+/* Where the kernel's structures have their fields. */
+struct task_filter_kernel {
+    uint32_t task_thread, task_process; /* ids in task_struct */
+    uint32_t waking_thread;             /* in the data of sched_waking: who is woken up */
+};
+
 #endif
