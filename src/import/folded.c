@@ -194,6 +194,19 @@ static bool is_frame_like(struct str text)
     return !words.row && words.count <= (words.marked ? WORDS_MAX : PLAIN_WORDS_MAX);
 }
 
+/* Whether ';' separates frames: it does not if it is part of a quoted text of a log or a
+ * message. */
+static bool has_separator(struct str stack)
+{
+    bool quoted = false;
+    for (size_t at = 0; at < stack.len; at++) {
+        quoted ^= stack.ptr[at] == '"';
+        if (stack.ptr[at] == ';' && !quoted)
+            return true;
+    }
+    return quoted && str_find(stack, ';') < stack.len; /* a name with a single quote mark */
+}
+
 /* Frames between ';', which does not end sentences or statements here. */
 static bool is_stack_like(struct str stack)
 {
@@ -217,7 +230,7 @@ static void add_share(struct folded_share *share, struct str text)
         share->bad++;
         return;
     }
-    bool stack = str_find(line.stack, ';') < line.stack.len;
+    bool stack = has_separator(line.stack);
     bool like = stack ? is_stack_like(line.stack)
                       : is_frame_like(line.stack) && !byte_is_space(text.ptr[0]);
     share->good += like;

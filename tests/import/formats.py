@@ -166,6 +166,9 @@ def no_profiles(r):
                                               f" {word()} took {number()}"),
         "app.log": lines_of(300, lambda i: f"{stamp(i)} INFO {word()} done in {number()}"),
         "iso.log": lines_of(300, lambda i: f"2026-11-22T18:00:00.{i:03}Z {word()} {number()}"),
+        "access-query.log": lines_of(300, lambda i: f'10.0.0.{i % 250} - - [22/Nov/2026:18:00:00 '
+                                     f'+0000] "GET /a;b?x={i} HTTP/1.1" 200 {i * 17}'),
+        "compiler.log": lines_of(30, lambda i: f'a.c:{i}:3: error: expected ";" before {i}'),
         "access.log": lines_of(300, lambda i: f'10.0.0.{i % 250} - - [22/Nov/2026:18:00:00 '
                                               f'+0000] "GET /{word()} HTTP/1.1" 200 {i}'),
         "semicolons.log": lines_of(300, lambda i: f"{word()} {word()}; {word()}; {number()}"),
