@@ -20,10 +20,11 @@
  * tree replaces it. If there is no tree at all, the profile has only the totals. */
 #include "base/format.h"
 #include "base/number.h"
+#include "base/output.h"
 #include "import/importer.h"
 #include "import/indent.h"
 #include "import/quantity.h"
-#include "model/name.h"
+#include "import/valgrind_frame.h"
 
 /* A snapshot. */
 struct snapshot {
@@ -77,66 +78,21 @@ static frame_id marker(struct massif_reader *r, struct str name)
     return builder_frame(r->b, &f);
 }
 
-/* Removes "(in /usr/lib/libc.so.6)" or "(main.c:12)" after a name; returns the name. */
-static struct str take_location(struct massif_reader *r, struct str name, struct frame *f)
-{
-    size_t at = str_rfind(name, '(');
-    uint64_t line;
-    if (!str_ends(name, STR(")")) || at < 2 || name.ptr[at - 1] != ' ')
-        return name;
-    struct str location = str_head(str_skip(name, at + 1), name.len - at - 2);
-    size_t colon = str_rfind(location, ':');
-    if (str_starts(location, STR("in "))) {
-        f->module = builder_module(r->b, str_skip(location, 3), STR(""));
-    } else if (number_parse_u64(str_skip(location, colon + 1), &line) &&
-               line <= UINT32_MAX) {
-        if (r->options->lines) {
-            f->file = builder_string(r->b, str_head(location, colon));
-            f->line = (uint32_t)line;
-        }
-    } else {
-        return name;
-    }
-    return str_trim_right(str_head(name, at));
-}
-
-/* "0x651D960: ??? (in /usr/lib/libkateinterfaces.so.4.4.0)" */
-static frame_id function_of(struct massif_reader *r, struct str text, bool inlined)
-{
-    uint64_t address = 0;
-    struct frame f = {.kind = inlined ? FRAME_INLINED : FRAME_USER};
-    struct str number = str_cut(&text, ':');
-    number_parse_hex(str_skip(number, 2), &address);
-    struct str name = take_location(r, str_trim(text), &f);
-    bool unknown = name.len == 0 || str_equal(name, STR("???"));
-    if (r->options->every_address || (unknown && r->options->addresses))
-        f.address = address;
-    struct str plain = name_without_arguments(name);
-    if (plain.len && !r->options->signatures) /* keeps "(below main)" */
-        name = plain;
-    if (!unknown)
-        f.name = builder_string(r->b, name);
-    return builder_frame(r->b, &f);
-}
-
 static frame_id frame_of(struct massif_reader *r, const struct massif_row *row,
                          bool inlined)
 {
     if (str_starts(row->text, STR("0x")))
-        return function_of(r, row->text, inlined);
+        return valgrind_frame(r->b, r->options, row->text, inlined);
     if (str_starts(row->text, STR("in ")))
         return marker(r, STR("[below the threshold]"));
     return row->callers ? 0 : marker(r, STR("[useful heap]"));
 }
 
-/* Whether the held row is inlined into its caller, which then has its address.
- * Recursive calls from the same location also have the same address. */
+/* Whether the held row is inlined into its caller. */
 static bool is_inlined(const struct massif_row *row, const struct massif_row *caller)
 {
-    struct str text = row->text, outer = caller->text;
-    struct str address = str_cut(&text, ':'), same = str_cut(&outer, ':');
-    return caller->column == row->column + 1 && str_starts(address, STR("0x")) &&
-           str_equal(address, same) && !str_equal(text, outer);
+    return caller->column == row->column + 1 &&
+           valgrind_is_inlined(row->text, caller->text);
 }
 
 /* Opens the held row; `next` is the row after it, NULL if there is none. */

@@ -41,7 +41,7 @@ def folded_lines(out):
 # --- Late keys ---------------------------------------------------------------------------
 
 JSON_CASES = [
-    "cpuprofile/plain", "cpuprofile/old", "heapprofile/plain", "firefox/gecko",
+    "cpuprofile/plain", "cpuprofile/old", "dhat/plain", "dhat/ad-hoc", "heapprofile/plain", "firefox/gecko",
     "firefox/processed", "ghcjson/plain", "gprof2dot/plain", "safari/plain", "speedscope/plain",
     "stackprof/plain", "stackprof/objects", "trace-event/plain", "trace-event/node",
     "trace-event/samples", "v8log/plain",
