@@ -204,7 +204,8 @@ static bool has_separator(struct str stack)
         if (stack.ptr[at] == ';' && !quoted)
             return true;
     }
-    return quoted && str_find(stack, ';') < stack.len; /* a name with a single quote mark */
+    return quoted &&
+           str_find(stack, ';') < stack.len; /* a name with a single quote mark */
 }
 
 /* Frames between ';', which does not end sentences or statements here. */

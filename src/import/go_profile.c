@@ -285,7 +285,8 @@ static int go_profile_probe(struct str head)
 const struct importer import_go_profile = {
     .name = "go-profile",
     .suffixes = "",
-    .summary = "Go's profiles as text: /debug/pprof/heap?debug=1, goroutine, mutex, block",
+    .summary =
+        "Go's profiles as text: /debug/pprof/heap?debug=1, goroutine, mutex, block",
     .probe = go_profile_probe,
     .read = go_profile_read,
 };
