@@ -29,7 +29,8 @@ struct mode {
 };
 
 static const struct mode modes[] = {
-    {"heap", UNIT_BYTES,
+    {"heap",
+     UNIT_BYTES,
      {"peak", "leaked", "allocated", "allocations", "read", "written"}},
     {"copy", UNIT_BYTES, {NULL, NULL, "copied", "copies", NULL, NULL}},
     {"ad-hoc", UNIT_COUNT, {NULL, NULL, "units", "events", NULL, NULL}},
@@ -64,7 +65,8 @@ static void read_stack(struct dhat *d, struct point *p)
             json_warn(&d->json, d->b, "a frame that is not a number");
             continue;
         }
-        uint32_t *added = ARRAY_APPEND(&d->arena, d->frames, d->frame_count, d->frame_cap);
+        uint32_t *added =
+            ARRAY_APPEND(&d->arena, d->frames, d->frame_count, d->frame_cap);
         if (added)
             *added = index;
     }
