@@ -95,61 +95,99 @@ static bool name_locations(struct naming *n, const struct resolver *resolver)
 
 /* --- The profile -------------------------------------------------------------------- */
 
-enum heap_event { PEAK, LEAKED, ALLOCATED, ALLOCATIONS, TEMPORARY, HEAP_EVENTS };
+enum heap_event { PEAK, LEAKED, ALLOCATED, ALLOCATIONS, TEMPORARY, LIVE, HEAP_EVENTS };
 
 static const struct {
     const char *name;
     enum unit unit;
 } heap_events[HEAP_EVENTS] = {
     {"peak", UNIT_BYTES},        {"leaked", UNIT_BYTES},    {"allocated", UNIT_BYTES},
-    {"allocations", UNIT_COUNT}, {"temporary", UNIT_COUNT},
+    {"allocations", UNIT_COUNT}, {"temporary", UNIT_COUNT}, {"live", UNIT_BYTES},
 };
 
-static void add_site(const struct heap_events *e, struct builder *b,
-                     const struct heap_site *site, const event_id *events,
-                     const struct sample *like)
+/* State of adding the samples. */
+struct adding {
+    const struct heap_events *e;
+    const struct heap_collect_result *collected;
+    struct builder *b;
+    event_id events[HEAP_EVENTS];
+    stack_id *stacks; /* of the builder, by those of `e` */
+    stack_id unknown;
+    thread_id *threads;
+};
+
+/* A time of the records on the monotonic clock. */
+static uint64_t time_of(const struct adding *a, uint64_t units)
 {
-    const double weights[HEAP_EVENTS] = {
-        [PEAK] = heap_site_peak(e, site), [LEAKED] = site->leaked,
-        [ALLOCATED] = site->bytes,        [ALLOCATIONS] = site->count,
-        [TEMPORARY] = site->temporary,
-    };
-    struct sample s = *like;
-    s.event = events[ALLOCATIONS];
-    s.weight = weights[ALLOCATIONS];
-    s.count = (uint64_t)(site->count + 0.5);
-    builder_add(b, &s);
-    for (int i = 0; i < HEAP_EVENTS; i++) {
-        s.event = events[i];
-        s.weight = weights[i];
-        if (i != ALLOCATIONS && s.weight > 0)
-            builder_add_mapped(b, &s);
-    }
+    const struct heap_collect_result *c = a->collected;
+    if (units > c->end)
+        units = c->end;
+    return c->start_ns + (uint64_t)((double)units * c->unit_ns);
 }
 
-static void add_sites(struct naming *n)
+static struct sample sample_of(const struct adding *a, const struct heap_site *site,
+                               uint64_t units)
+{
+    stack_id stack = a->stacks[site->stack];
+    return (struct sample){.time = time_of(a, units),
+                           .cpu = CPU_NONE,
+                           .thread = a->threads[site->thread],
+                           .stack = stack ? stack : a->unknown};
+}
+
+static void add_weight(const struct adding *a, struct sample *s, enum heap_event event,
+                       double weight)
+{
+    s->event = a->events[event];
+    s->weight = weight;
+    if (weight > 0 || weight < 0)
+        builder_add_mapped(a->b, s);
+}
+
+/* What happened at a site in a slice of time. */
+static void add_slice(const struct adding *a, const struct heap_slice *slice)
+{
+    const struct heap_site *site = &a->e->sites[slice->site];
+    struct sample s = sample_of(a, site, heap_slice_end(&a->e->timeline, slice));
+    s.count = (uint64_t)(slice->count + 0.5);
+    s.event = a->events[ALLOCATIONS];
+    s.weight = slice->count;
+    if (slice->count > 0)
+        builder_add(a->b, &s);
+    add_weight(a, &s, ALLOCATED, slice->bytes);
+    add_weight(a, &s, TEMPORARY, slice->temporary);
+    add_weight(a, &s, LEAKED, slice->leaked);
+    add_weight(a, &s, LIVE, slice->change);
+}
+
+static void add_peak(const struct adding *a, const struct heap_site *site)
+{
+    struct sample s = sample_of(a, site, a->e->peak_time);
+    s.count = (uint64_t)(site->count + 0.5);
+    add_weight(a, &s, PEAK, heap_site_peak(a->e, site));
+}
+
+static void add_samples(struct naming *n, const struct heap_collect_result *collected)
 {
     const struct heap_events *e = n->events;
     const struct profile *raw = e->raw.profile;
-    event_id events[HEAP_EVENTS];
+    struct adding a = {.e = e, .collected = collected, .b = n->b};
     for (int i = 0; i < HEAP_EVENTS; i++)
-        events[i] = builder_event(n->b, str_of(heap_events[i].name), heap_events[i].unit);
+        a.events[i] =
+            builder_event(n->b, str_of(heap_events[i].name), heap_events[i].unit);
     struct frame nameless = {.kind = FRAME_USER};
-    stack_id unknown = builder_push(n->b, 0, builder_frame(n->b, &nameless));
-    stack_id *stacks = arena_zalloc(&n->arena, raw->stack_count, sizeof *stacks);
-    thread_id *threads = builder_map_threads(n->b, raw);
-    if (!stacks || !threads)
+    a.unknown = builder_push(n->b, 0, builder_frame(n->b, &nameless));
+    a.stacks = arena_zalloc(&n->arena, raw->stack_count, sizeof *a.stacks);
+    a.threads = builder_map_threads(n->b, raw);
+    if (!a.stacks || !a.threads)
         return;
-    builder_map_runs(n->b, raw, n->runs, n->frames, stacks);
-    for (size_t i = 1; i < e->site_count; i++) {
-        const struct heap_site *site = &e->sites[i];
-        stack_id stack = stacks[site->stack];
-        struct sample like = {.time = TIME_NONE,
-                              .cpu = CPU_NONE,
-                              .thread = threads[site->thread],
-                              .stack = stack ? stack : unknown};
-        add_site(e, n->b, site, events, &like);
-    }
+    builder_map_runs(n->b, raw, n->runs, n->frames, a.stacks);
+    for (size_t i = 1; i < e->timeline.count; i++)
+        add_slice(&a, &e->timeline.slices[i]);
+    for (size_t i = 1; i < e->site_count; i++)
+        add_peak(&a, &e->sites[i]);
+    n->b->profile->facts.time_first = time_of(&a, 0);
+    n->b->profile->facts.time_last = time_of(&a, collected->end);
 }
 
 static void add_facts(const struct engine_heap_settings *settings,
@@ -173,12 +211,12 @@ static struct profile *make_profile(const struct engine_heap_settings *settings,
 {
     struct builder b;
     struct naming n = {.events = e, .b = &b, .lines = settings->lines};
-    if (e->failed || !builder_init(&b, BUILD_COUNT)) {
+    if (e->failed || e->timeline.failed || !builder_init(&b, BUILD_KEEP)) {
         error_memory(err);
         return NULL;
     }
     if (name_locations(&n, &symbols->seam))
-        add_sites(&n);
+        add_samples(&n, collected);
     add_facts(settings, e, collected, &b);
     symbols_warn(symbols, &b);
     b.profile->arena.failed |= n.arena.failed;

@@ -363,6 +363,7 @@ static bool write_rows(struct folded_writer *w)
     struct folded_line *lines =
         arena_alloc(&w->arena, (w->row_count + 1) * sizeof *lines);
     size_t count = 0;
+    bool is_live = !w->base && w->p->events[w->event].kind == EVENT_LIVE;
     if (!order || !lines)
         return false;
     for (size_t i = 0; i < w->row_count;) {
@@ -378,7 +379,9 @@ static bool write_rows(struct folded_writer *w)
             weight_add(&line.weight, &line.rest, more->weight, more->rest);
             weight_add(&line.base, &line.base_rest, more->base, more->base_rest);
         }
-        if (line.path || line.thread.len)
+        /* what is allocated and freed again is not live */
+        bool is_gone = is_live && line.weight >= 0 && line.weight <= 0;
+        if ((line.path || line.thread.len) && !is_gone)
             lines[count++] = line;
     }
     struct folded_text text = {&w->paths, lines, count, w->base != 0};

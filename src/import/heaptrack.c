@@ -11,6 +11,9 @@
  * address, and its caller a 30d40 b                        the size of an allocation, and
  * the call
  *   + 2, - 2                         it is allocated, freed; numbered from 0
+ *   c 1f                             ms from the start: the time of what precedes
+ *   I 1000 5e298d                    size of a page, and pages of the machine
+ *   R 412                            resident pages
  *
  * The live bytes at the peak are found in one pass: when an allocation changes for the
  * first time after the largest peak so far, its bytes at the peak are saved with the
@@ -23,6 +26,8 @@
 #include "import/runs.h"
 #include "model/name.h"
 
+#define MAX_PAGE ((uint64_t)1 << 30) /* bytes */
+
 /* The frames of an address, root first. */
 struct address {
     size_t first, count;
@@ -32,19 +37,31 @@ struct address {
 struct allocation {
     stack_id stack;
     uint64_t size;
-    uint64_t times, temporary;
-    uint64_t live, at_peak; /* counts */
-    uint64_t peak;          /* number of the peak that at_peak belongs to */
+    uint64_t times, temporary; /* since it was put */
+    uint64_t live, at_peak;    /* counts */
+    uint64_t live_then;        /* when it was put */
+    uint64_t peak;             /* number of the peak that at_peak belongs to */
+    bool is_changed;           /* since it was put */
 };
 
-enum heap_event { PEAK, LEAKED, ALLOCATED, ALLOCATIONS, TEMPORARY, HEAP_EVENTS };
+enum heap_event {
+    PEAK,
+    LEAKED,
+    ALLOCATED,
+    ALLOCATIONS,
+    TEMPORARY,
+    LIVE,
+    RESIDENT,
+    HEAP_EVENTS
+};
 
 static const struct {
     const char *name;
     enum unit unit;
 } heap_events[HEAP_EVENTS] = {
     {"peak", UNIT_BYTES},        {"leaked", UNIT_BYTES},    {"allocated", UNIT_BYTES},
-    {"allocations", UNIT_COUNT}, {"temporary", UNIT_COUNT},
+    {"allocations", UNIT_COUNT}, {"temporary", UNIT_COUNT}, {"live", UNIT_BYTES},
+    {"resident", UNIT_BYTES},
 };
 
 struct heaptrack_reader {
@@ -65,6 +82,12 @@ struct heaptrack_reader {
     uint64_t bytes, most; /* live, and at the peak */
     uint64_t peak;        /* number of the largest peak so far */
     size_t last;          /* the allocation of the preceding line, + 1; 0: none */
+    size_t *changed;      /* allocations that are not put yet */
+    size_t changed_count, changed_cap;
+    uint64_t time, peak_time; /* ns, or TIME_NONE */
+    uint64_t page, resident;  /* bytes */
+    event_id events[HEAP_EVENTS];
+    stack_id unknown;
 };
 
 static bool take_hex(struct str *rest, uint64_t *number)
@@ -225,6 +248,19 @@ static void save_peak(const struct heaptrack_reader *r, struct allocation *a)
     a->peak = r->peak;
 }
 
+static void note_change(struct heaptrack_reader *r, size_t number)
+{
+    struct allocation *a = &r->allocations[number];
+    save_peak(r, a);
+    if (a->is_changed)
+        return;
+    size_t *changed =
+        ARRAY_APPEND(&r->arena, r->changed, r->changed_count, r->changed_cap);
+    if (changed)
+        *changed = number;
+    a->is_changed = true;
+}
+
 static bool read_change(struct heaptrack_reader *r, struct str rest, bool made)
 {
     uint64_t number;
@@ -235,7 +271,7 @@ static bool read_change(struct heaptrack_reader *r, struct str rest, bool made)
     struct allocation *a = &r->allocations[number];
     if (!made && a->live == 0)
         return false;
-    save_peak(r, a);
+    note_change(r, (size_t)number);
     if (!made) {
         a->live--;
         r->bytes -= a->size;
@@ -249,7 +285,78 @@ static bool read_change(struct heaptrack_reader *r, struct str rest, bool made)
     if (r->bytes > r->most) {
         r->most = r->bytes;
         r->peak++;
+        r->peak_time = TIME_NONE; /* that of the next time */
     }
+    return true;
+}
+
+/* --- Samples --------------------------------------------------------------------- */
+
+static void put_weight(const struct heaptrack_reader *r, enum heap_event event,
+                       const struct sample *like, double weight)
+{
+    struct sample s = *like;
+    s.event = r->events[event];
+    s.weight = weight;
+    if (weight > 0 || weight < 0)
+        builder_add_mapped(r->b, &s);
+}
+
+static struct sample sample_of(const struct heaptrack_reader *r,
+                               const struct allocation *a, uint64_t time)
+{
+    return (struct sample){.time = time,
+                           .cpu = CPU_NONE,
+                           .event = r->events[ALLOCATIONS],
+                           .stack = a->stack ? a->stack : r->unknown,
+                           .count = a->times,
+                           .weight = (double)a->times};
+}
+
+/* Puts what happened since the last time. */
+static void put_changes(struct heaptrack_reader *r)
+{
+    for (size_t i = 0; i < r->changed_count; i++) {
+        struct allocation *a = &r->allocations[r->changed[i]];
+        struct sample s = sample_of(r, a, r->time);
+        double size = (double)a->size;
+        if (a->times)
+            builder_add(r->b, &s);
+        put_weight(r, ALLOCATED, &s, (double)a->times * size);
+        put_weight(r, TEMPORARY, &s, (double)a->temporary);
+        put_weight(r, LIVE, &s, ((double)a->live - (double)a->live_then) * size);
+        a->live_then = a->live;
+        a->times = a->temporary = 0;
+        a->is_changed = false;
+    }
+    r->changed_count = 0;
+    if (r->peak_time == TIME_NONE)
+        r->peak_time = r->time;
+}
+
+static bool read_time(struct heaptrack_reader *r, struct str rest)
+{
+    uint64_t ms;
+    if (!take_hex(&rest, &ms) || (double)ms * 1e6 > QUANTITY_MAX)
+        return false;
+    r->time = ms * 1000000;
+    put_changes(r);
+    return true;
+}
+
+static bool read_resident(struct heaptrack_reader *r, struct str rest)
+{
+    uint64_t pages;
+    if (!take_hex(&rest, &pages) || (double)pages * (double)r->page > QUANTITY_MAX)
+        return false;
+    uint64_t bytes = pages * r->page;
+    struct frame memory = {.name = builder_string(r->b, STR("[resident memory]")),
+                           .kind = FRAME_MARKER};
+    struct sample s = {.time = r->time == TIME_NONE ? 0 : r->time,
+                       .cpu = CPU_NONE,
+                       .stack = builder_push(r->b, 0, builder_frame(r->b, &memory))};
+    put_weight(r, RESIDENT, &s, (double)bytes - (double)r->resident);
+    r->resident = bytes;
     return true;
 }
 
@@ -277,47 +384,44 @@ static bool read_line(struct heaptrack_reader *r, struct str line)
     case 'v':
         str_word(&rest);
         return take_hex(&rest, &r->version);
-    default: /* times, resident sizes, suppressions of leaks */
+    case 'c':
+        return read_time(r, rest);
+    case 'I':
+        return take_hex(&rest, &r->page) && r->page <= MAX_PAGE;
+    case 'R':
+        return read_resident(r, rest);
+    default: /* suppressions of leaks */
         return true;
     }
 }
 
-static void add_allocation(struct heaptrack_reader *r, const event_id *events,
-                           stack_id unknown, const struct allocation *a)
+/* What is known at the end. */
+static void put_totals(struct heaptrack_reader *r)
 {
-    double size = (double)a->size;
-    const double weights[HEAP_EVENTS] = {
-        [PEAK] = (double)(a->peak == r->peak ? a->at_peak : a->live) * size,
-        [LEAKED] = (double)a->live * size,
-        [ALLOCATED] = (double)a->times * size,
-        [ALLOCATIONS] = (double)a->times,
-        [TEMPORARY] = (double)a->temporary,
-    };
-    struct sample s = {.time = TIME_NONE,
-                       .cpu = CPU_NONE,
-                       .event = events[ALLOCATIONS],
-                       .stack = a->stack ? a->stack : unknown,
-                       .count = a->times,
-                       .weight = weights[ALLOCATIONS]};
-    builder_add(r->b, &s);
-    for (int e = 0; e < HEAP_EVENTS; e++) {
-        s.event = events[e];
-        s.weight = weights[e];
-        if (e != ALLOCATIONS && s.weight > 0)
-            builder_add_mapped(r->b, &s);
+    for (size_t i = 0; i < r->allocation_count; i++) {
+        const struct allocation *a = &r->allocations[i];
+        struct sample s = sample_of(r, a, r->peak_time);
+        double size = (double)a->size;
+        s.count = a->live;
+        put_weight(r, PEAK, &s,
+                   (double)(a->peak == r->peak ? a->at_peak : a->live) * size);
+        s.time = r->time;
+        put_weight(r, LEAKED, &s, (double)a->live * size);
+    }
+    if (r->time != TIME_NONE) {
+        r->b->profile->facts.time_first = 0;
+        r->b->profile->facts.time_last = r->time;
     }
 }
 
-static void add_all(struct heaptrack_reader *r)
+static void begin(struct heaptrack_reader *r)
 {
-    event_id events[HEAP_EVENTS];
-    for (int e = 0; e < HEAP_EVENTS; e++)
-        events[e] = builder_event(r->b, str_of(heap_events[e].name), heap_events[e].unit);
     struct frame nameless = {.kind = FRAME_USER};
-    stack_id unknown = builder_push(r->b, 0, builder_frame(r->b, &nameless));
-    for (size_t i = 0; i < r->allocation_count; i++)
-        if (r->allocations[i].times)
-            add_allocation(r, events, unknown, &r->allocations[i]);
+    r->time = r->peak_time = TIME_NONE;
+    r->unknown = builder_push(r->b, 0, builder_frame(r->b, &nameless));
+    for (int e = 0; e < HEAP_EVENTS; e++)
+        r->events[e] =
+            builder_event(r->b, str_of(heap_events[e].name), heap_events[e].unit);
 }
 
 /* Only the recorder's raw data has no symbols yet. */
@@ -340,13 +444,15 @@ static bool heaptrack_read(struct source *in, const struct import_options *optio
     struct str line;
     bool raw = false;
     r.arena.failed |= !runs_init(&r.runs, b, &r.arena);
+    begin(&r);
     while (!raw && !builder_failed(b) && !r.arena.failed && lines_next(&r.lines, &line)) {
         raw = is_raw(line);
         if (!raw && !read_line(&r, line))
             builder_warn(b, "not a line in heaptrack's format", r.lines.number, 1, line);
     }
     runs_end(&r.runs);
-    add_all(&r);
+    put_changes(&r);
+    put_totals(&r);
     builder_end_scratch(b, &r.arena);
     return !r.lines.failed && (!raw || fail_raw(err));
 }

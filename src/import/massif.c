@@ -17,20 +17,18 @@
  * One more space of indentation is the next caller; an inlined function has its
  * caller's address. Bytes of different snapshots must not be added: each snapshot with
  * a tree is a separate event, the peak first. If the peak has no tree, the largest
- * tree replaces it. If there is no tree at all, the profile has only the totals. */
+ * tree replaces it. If there is no tree at all, the profile has only the totals. The event
+ * "live" has all snapshots over time; instructions and bytes as units of time count as
+ * nanoseconds. */
+#include "base/array.h"
 #include "base/format.h"
 #include "base/number.h"
 #include "base/output.h"
 #include "import/importer.h"
 #include "import/indent.h"
+#include "import/massif_live.h"
 #include "import/quantity.h"
 #include "import/valgrind_frame.h"
-
-/* A snapshot. */
-struct snapshot {
-    uint64_t number;
-    uint64_t heap, extra, stacks; /* bytes */
-};
 
 /* A row of a tree. */
 struct massif_row {
@@ -44,7 +42,11 @@ struct massif_reader {
     const struct import_options *options;
     struct lines lines;
     struct indent tree;
-    struct snapshot now, largest;
+    struct massif_moment now, largest;
+    struct massif_moment *moments; /* all so far */
+    size_t moment_count, moment_cap;
+    struct arena arena;
+    uint64_t unit;               /* ns */
     event_id peak, largest_tree; /* 0: none */
     double largest_tree_bytes;
     bool has_peak_tree;
@@ -70,12 +72,12 @@ static bool parse_row(struct str line, struct massif_row *row)
            number_parse_u64(bytes, &row->bytes);
 }
 
-/* A frame that is not a function: the root, which represents all allocation functions,
- * and the entry for allocations below the threshold. */
-static frame_id marker(struct massif_reader *r, struct str name)
+/* The root, which represents all allocation functions, and the entry for allocations below
+ * the threshold, are no functions. */
+frame_id massif_marker(struct builder *b, struct str name)
 {
-    struct frame f = {.name = builder_string(r->b, name), .kind = FRAME_MARKER};
-    return builder_frame(r->b, &f);
+    struct frame f = {.name = builder_string(b, name), .kind = FRAME_MARKER};
+    return builder_frame(b, &f);
 }
 
 static frame_id frame_of(struct massif_reader *r, const struct massif_row *row,
@@ -84,8 +86,8 @@ static frame_id frame_of(struct massif_reader *r, const struct massif_row *row,
     if (str_starts(row->text, STR("0x")))
         return valgrind_frame(r->b, r->options, row->text, inlined);
     if (str_starts(row->text, STR("in ")))
-        return marker(r, STR("[below the threshold]"));
-    return row->callers ? 0 : marker(r, STR("[useful heap]"));
+        return massif_marker(r->b, STR("[below the threshold]"));
+    return row->callers ? 0 : massif_marker(r->b, STR("[useful heap]"));
 }
 
 /* Whether the held row is inlined into its caller. */
@@ -133,18 +135,19 @@ static void add_bytes(struct massif_reader *r, event_id event, struct str name,
                       uint64_t bytes)
 {
     if (bytes && (double)bytes <= QUANTITY_MAX)
-        builder_add_stack(r->b, event, builder_push(r->b, 0, marker(r, name)),
+        builder_add_stack(r->b, event, builder_push(r->b, 0, massif_marker(r->b, name)),
                           (double)bytes);
 }
 
 /* Memory that massif counts outside the trees. */
-static void add_others(struct massif_reader *r, event_id event, const struct snapshot *s)
+static void add_others(struct massif_reader *r, event_id event,
+                       const struct massif_moment *s)
 {
     add_bytes(r, event, STR("[extra heap]"), s->extra);
     add_bytes(r, event, STR("[stacks]"), s->stacks);
 }
 
-static double bytes_of(const struct snapshot *s)
+static double bytes_of(const struct massif_moment *s)
 {
     return (double)s->heap + (double)s->extra + (double)s->stacks;
 }
@@ -155,8 +158,11 @@ static void begin_tree(struct massif_reader *r, struct str kind)
     char name[48];
     if (bytes_of(&r->now) > bytes_of(&r->largest))
         r->largest = r->now;
+    r->now.is_known = true;
+    r->now.first = r->b->profile->sample_count;
     if (str_equal(kind, STR("empty")))
         return;
+    r->now.has_tree = true;
     bool is_peak = str_equal(kind, STR("peak")) && !r->has_peak_tree;
     size_t length = format_text(name, sizeof name, "snapshot %llu",
                                 (unsigned long long)r->now.number);
@@ -195,12 +201,25 @@ static void make_peak(struct massif_reader *r)
                      STR(""));
 }
 
-static void begin_snapshot(struct massif_reader *r, struct str number)
+/* Ends the snapshot: its tree is complete. */
+static void end_snapshot(struct massif_reader *r)
 {
     open_held(r, NULL);
     indent_close(&r->tree, 0);
     r->tree.event = 0;
-    r->now = (struct snapshot){0};
+    r->now.stop = r->b->profile->sample_count;
+    struct massif_moment *added =
+        r->now.is_known
+            ? ARRAY_APPEND(&r->arena, r->moments, r->moment_count, r->moment_cap)
+            : NULL;
+    if (added)
+        *added = r->now;
+}
+
+static void begin_snapshot(struct massif_reader *r, struct str number)
+{
+    end_snapshot(r);
+    r->now = (struct massif_moment){0};
     if (!number_parse_u64(number, &r->now.number))
         builder_warn(r->b, "a snapshot without a number", r->lines.number, 1, number);
 }
@@ -224,6 +243,8 @@ static void read_line(struct massif_reader *r, struct str line)
         if (line.ptr[0] == 'c')
             r->b->profile->facts.command =
                 builder_string(r->b, str_trim(str_skip(line, 4)));
+        else if (str_equal(str_trim(str_skip(line, 10)), STR("ms")))
+            r->unit = 1000000;
         return;
     }
     key = str_cut(&value, '=');
@@ -237,7 +258,9 @@ static void read_line(struct massif_reader *r, struct str line)
         read_size(r, value, &r->now.stacks);
     else if (str_equal(key, STR("heap_tree")))
         begin_tree(r, value);
-    else if (!str_equal(key, STR("time")))
+    else if (str_equal(key, STR("time")))
+        read_size(r, value, &r->now.time);
+    else
         builder_warn(r->b, "not a line in massif's format", r->lines.number, 1, line);
 }
 
@@ -251,13 +274,16 @@ static bool massif_read(struct source *in, const struct import_options *options,
                               .lines = lines_of(in, err),
                               .tree = {.b = b, .callers = true},
                               .peak = builder_event(b, STR("peak"), UNIT_BYTES),
+                              .unit = 1,
                               .held_text = OUTPUT_BUFFER};
     struct str line;
     while (!builder_failed(b) && lines_next(&r.lines, &line))
         read_line(&r, str_trim_right(line));
-    open_held(&r, NULL);
+    end_snapshot(&r);
     indent_deinit(&r.tree);
     make_peak(&r);
+    massif_add_live(b, r.moments, r.moment_count, r.unit);
+    builder_end_scratch(b, &r.arena);
     b->profile->arena.failed |= r.held_text.failed;
     output_deinit(&r.held_text);
     return !r.lines.failed;

@@ -143,7 +143,9 @@ enum event_kind event_kind_of(struct str name, enum unit unit)
         return EVENT_WAITING;
     if (unit == UNIT_CYCLES || is_one_of(name, on_cpu, true))
         return EVENT_ON_CPU;
-    return unit == UNIT_BYTES ? EVENT_MEMORY : EVENT_OTHER;
+    if (unit != UNIT_BYTES)
+        return EVENT_OTHER;
+    return str_equal(name, STR("live")) ? EVENT_LIVE : EVENT_MEMORY;
 }
 
 event_id profile_find_kind(const struct profile *p, enum event_kind kind)

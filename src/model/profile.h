@@ -78,6 +78,8 @@ enum event_kind {
     EVENT_ON_CPU,  /* time or cycles of a processor */
     EVENT_WAITING, /* time in which a thread did not run */
     EVENT_MEMORY,  /* bytes */
+    EVENT_LIVE, /* bytes that are allocated at a time: a weight is a change, which may be
+                      negative, and the sum of all changes up to a time is the value then */
 };
 
 /* A measured quantity. The weight of a sample is in the event's unit. */

@@ -53,6 +53,7 @@ struct collector {
     size_t open_count; /* lanes that threads have claimed */
     uint64_t limit;    /* all records of before this time are known */
     uint64_t lost;
+    uint64_t start_ns; /* when the time of the records is 0 */
 };
 
 /* --- Lanes -------------------------------------------------------------------------- */
@@ -177,18 +178,23 @@ static bool is_superseded(const struct collector *c, uint32_t number)
     return false;
 }
 
-/* Frees the lanes of threads that have ended. */
+/* Frees the lanes of threads that have ended; the memory of their processes is gone, too. */
 static void free_lanes(struct collector *c)
 {
+    bool freed = false;
     for (uint32_t i = 0; i < HEAP_LANES; i++) {
         const struct heap_lane *shared = &c->shared->lanes[i];
         struct lane *l = &c->lanes[i];
         if (!l->is_used ||
             (os_thread_exists(shared->pid, shared->tid) && !is_superseded(c, i)))
             continue;
-        if (__atomic_load_n(&shared->head, __ATOMIC_ACQUIRE) == l->tail)
+        if (__atomic_load_n(&shared->head, __ATOMIC_ACQUIRE) == l->tail) {
             lane_free(c, i);
+            freed = true;
+        }
     }
+    if (freed)
+        heap_events_end_dead(c->events);
 }
 
 /* --- Order -------------------------------------------------------------------------- */
@@ -359,6 +365,7 @@ static bool open_memory(struct collector *c, struct error *err)
     c->shared->sample_bytes = c->settings->sample_bytes;
     c->shared->seed = c->settings->seed;
     c->shared->has_ticks = os_clock_is_ticks();
+    c->start_ns = os_clock_monotonic();
     c->shared->started = c->shared->has_ticks ? heap_ticks() : os_clock_local();
     c->events->rules = (struct heap_rule *)(void *)((char *)c->shared + HEAP_RULES_AT);
     c->shared->collector = os_own_pid();
@@ -386,6 +393,15 @@ static bool run(struct collector *c, struct error *err)
     return true;
 }
 
+/* Measures the clock of the records. */
+static void measure_clock(const struct collector *c, struct heap_collect_result *result)
+{
+    uint64_t elapsed = os_clock_monotonic() - c->start_ns;
+    result->start_ns = c->start_ns;
+    result->end = now(c);
+    result->unit_ns = result->end ? (double)elapsed / (double)result->end : 1;
+}
+
 bool heap_collect(const struct heap_collect_settings *settings,
                   struct heap_events *events, struct heap_collect_result *result,
                   struct error *err)
@@ -400,6 +416,8 @@ bool heap_collect(const struct heap_collect_settings *settings,
     c->memory.fd = -1;
     bool ok = run(c, err);
     *result = (struct heap_collect_result){.status = c->child.status, .lost = c->lost};
+    if (c->shared)
+        measure_clock(c, result);
     for (uint32_t i = 0; i < HEAP_LANES; i++) {
         if (c->shared)
             result->lost += c->lanes[i].is_used ? c->shared->lanes[i].lost : 0;

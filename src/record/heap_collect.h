@@ -16,6 +16,10 @@ struct heap_collect_settings {
 struct heap_collect_result {
     int status;    /* the program's exit status, as shells report it */
     uint64_t lost; /* records that did not fit */
+    /* The clock of the records: time 0 on the monotonic clock, and the length of a unit.
+     * The recording ended at `end` units. */
+    uint64_t start_ns, end;
+    double unit_ns;
 };
 
 /* Records the program's events in `events`. Returns false, with err set, if the program

@@ -143,6 +143,15 @@ static void block_remove(struct heap_blocks *b, struct heap_block *block)
 
 /* --- Totals ------------------------------------------------------------------------- */
 
+/* What happens at a site now. */
+static struct heap_slice *slice_at(struct heap_events *e, uint32_t site, uint64_t time)
+{
+    struct heap_slice *slice =
+        heap_timeline_at(&e->timeline, site, time, &e->sites[site].slice);
+    e->failed |= !slice;
+    return slice ? slice : &e->no_slice;
+}
+
 static void change_live(struct heap_events *e, uint32_t number, double bytes)
 {
     struct heap_site *site = &e->sites[number];
@@ -151,6 +160,8 @@ static void change_live(struct heap_events *e, uint32_t number, double bytes)
     site->peak = e->peak;
     site->live += bytes;
     e->live += bytes;
+    if (!e->is_finishing)
+        slice_at(e, number, e->now)->change += bytes;
 }
 
 static void note_peak(struct heap_events *e)
@@ -159,6 +170,7 @@ static void note_peak(struct heap_events *e)
         return;
     e->most = e->live;
     e->peak++;
+    e->peak_time = e->now;
 }
 
 /* --- Processes ---------------------------------------------------------------------- */
@@ -171,6 +183,7 @@ static void end_process(struct heap_events *e, struct heap_process *p)
             continue;
         change_live(e, block->site, -block->bytes);
         e->sites[block->site].leaked += block->bytes;
+        slice_at(e, block->site, block->time)->leaked += block->bytes;
     }
     free(p->blocks.slots);
     p->blocks = (struct heap_blocks){.slots = NULL};
@@ -181,9 +194,9 @@ static void end_process(struct heap_events *e, struct heap_process *p)
 
 /* A process that has ended by now ended before the new one started; only the order of
  * processes that run at the same time is unknown. */
-static void end_dead(struct heap_events *e)
+void heap_events_end_dead(struct heap_events *e)
 {
-    for (size_t i = 0; e->runs && i < e->process_count; i++) {
+    for (size_t i = 1; e->runs && i < e->process_count; i++) {
         struct heap_process *p = &e->processes[i];
         if (!p->is_ended && !e->runs(e->context, p->pid))
             end_process(e, p);
@@ -201,7 +214,7 @@ static void start_process(struct heap_events *e, struct heap_origin *from,
     }
     if (*latest && !e->processes[*latest - 1].is_ended)
         end_process(e, &e->processes[*latest - 1]); /* exec */
-    end_dead(e);
+    heap_events_end_dead(e);
     e->processes[e->process_count++] =
         (struct heap_process){.pid = from->pid, .rule_space = rule_space};
     *latest = e->process_count;
@@ -480,7 +493,7 @@ static uint32_t find_site(struct heap_events *e, const struct heap_origin *from,
 static void allocate(struct heap_events *e, const struct heap_origin *from,
                      struct heap_process *p, const struct heap_entry *r)
 {
-    double weight = weight_of(e, r->size), bytes = (double)r->size * weight;
+    double weight = weight_of(e, r->size), bytes = nearbyint((double)r->size * weight);
     uint32_t site = find_site(e, from, p, r);
     if (!site) {
         e->failed = true;
@@ -489,6 +502,9 @@ static void allocate(struct heap_events *e, const struct heap_origin *from,
     e->allocations++;
     e->sites[site].bytes += bytes;
     e->sites[site].count += weight;
+    struct heap_slice *slice = slice_at(e, site, e->now);
+    slice->bytes += bytes;
+    slice->count += weight;
     p->last = site + 1;
     p->last_address = r->address;
     if (r->flags & HEAP_UNTRACKED)
@@ -507,8 +523,10 @@ static void free_block(struct heap_events *e, struct heap_process *p,
 {
     struct heap_block block;
     if (release(e, p, r->address, r->time, &block) && !e->sample_bytes &&
-        p->last == block.site + 1 && p->last_address == block.address)
+        p->last == block.site + 1 && p->last_address == block.address) {
         e->sites[block.site].temporary += 1;
+        slice_at(e, block.site, e->now)->temporary += 1;
+    }
     p->last = 0;
 }
 
@@ -564,6 +582,7 @@ void heap_events_apply(struct heap_events *e, struct heap_origin *from,
                        const struct heap_entry *r)
 {
     e->records++;
+    e->now = r->time;
     if (e->failed)
         return;
     if (r->kind == HEAP_PROCESS)
@@ -584,6 +603,7 @@ bool heap_events_init(struct heap_events *e, const struct resolver *resolver,
     memset(e, 0, sizeof *e);
     e->resolver = resolver;
     e->sample_bytes = sample_bytes;
+    heap_timeline_init(&e->timeline);
     if (!builder_init(&e->raw, BUILD_COUNT) ||
         !ARRAY_RESERVE(&e->arena, e->files, e->file_cap, 1) ||
         !ARRAY_RESERVE(&e->arena, e->locations, e->location_cap, 1) ||
@@ -598,6 +618,7 @@ bool heap_events_init(struct heap_events *e, const struct resolver *resolver,
 
 void heap_events_finish(struct heap_events *e)
 {
+    e->is_finishing = true;
     for (size_t i = 0; i < e->process_count; i++)
         if (!e->processes[i].is_ended)
             end_process(e, &e->processes[i]);
@@ -607,6 +628,7 @@ void heap_events_deinit(struct heap_events *e)
 {
     for (size_t i = 0; i < e->process_count; i++)
         free(e->processes[i].blocks.slots);
+    heap_timeline_deinit(&e->timeline);
     spaces_deinit(&e->spaces);
     builder_deinit(&e->raw);
     arena_deinit(&e->arena);

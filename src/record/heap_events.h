@@ -11,6 +11,7 @@
 #include "base/idmap.h"
 #include "model/builder.h"
 #include "model/resolver.h"
+#include "record/heap_timeline.h"
 
 /* Allocations of one thread at one stack. In a sampled recording, the values are
  * estimates of all allocations: each sample counts 1 / P(it was sampled) times. */
@@ -21,7 +22,8 @@ struct heap_site {
     double live;   /* bytes */
     double leaked; /* live when their process ended */
     double at_peak;
-    uint64_t peak; /* number of the peak that at_peak belongs to */
+    uint64_t peak;  /* number of the peak that at_peak belongs to */
+    uint32_t slice; /* its last one in the timeline, or 0 */
 };
 
 /* An address in a file. */
@@ -101,9 +103,14 @@ struct heap_events {
     size_t process_count, process_cap, file_count, file_cap, location_count, location_cap,
         site_count, site_cap;
 
-    double live, most; /* bytes, now and at the peak */
-    uint64_t peak;     /* number of the largest peak so far */
+    struct heap_timeline timeline;
+    struct heap_slice no_slice; /* instead of one of the timeline, when memory is short */
+    uint64_t now;               /* time of the last record */
+    double live, most;          /* bytes, now and at the peak */
+    uint64_t peak;              /* number of the largest peak so far */
+    uint64_t peak_time;
     uint64_t records, allocations, truncated, damaged, untracked;
+    bool is_finishing;
     bool failed; /* memory was short: what came later is missing */
 
     uint64_t addresses[UNWIND_FRAMES_MAX]; /* scratch of unwinding */
@@ -133,7 +140,10 @@ void heap_events_apply(struct heap_events *e, struct heap_origin *from,
 void heap_origin_reset(struct heap_origin *from, uint32_t pid);
 void heap_origin_deinit(struct heap_origin *from);
 
-/* Ends all processes: their live blocks are leaked. */
+/* Ends processes that have ended by now, but not the first one. */
+void heap_events_end_dead(struct heap_events *e);
+
+/* Ends all processes: their live blocks are leaked. In the timeline they remain live. */
 void heap_events_finish(struct heap_events *e);
 
 /* The bytes of the site that were live at the peak. */

@@ -260,7 +260,10 @@ static bool sample_stays(const struct rewrite *r, struct sample *s)
         return false;
     if (!o->start.at && !o->end.at)
         return true;
-    return s->time != TIME_NONE && s->time >= f->start && s->time < f->end;
+    /* what is live at the end of the span began before it, too */
+    bool since_start = r->from->events[s->event].kind == EVENT_LIVE;
+    return s->time != TIME_NONE && (since_start || s->time >= f->start) &&
+           s->time < f->end;
 }
 
 /* Unknown numbers cannot be filtered by. */

@@ -50,7 +50,8 @@ struct time_point {
 
 /* If items to keep are given, all others are dropped; items to drop are dropped. Names of
  * events and comms may contain the wildcards '*' and '?'. A time range includes its
- * `start` and excludes its `end`. */
+ * `start` and excludes its `end`. Of an event that is live, all samples before `end`
+ * remain: its value then. */
 struct filter_options {
     struct transform_words events, drop_events;
     /* "KEY=VALUE", where VALUE may contain '*' and '?'; or "KEY" for any value. If

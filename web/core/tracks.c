@@ -111,7 +111,10 @@ static bool choose_events(struct maker *m)
     if (off && p->events[off].unit == UNIT_NANOSECONDS)
         m->waiting = off;
     m->running = profile_find_kind(p, EVENT_ON_CPU);
-    for (event_id e = 1; !m->running && e < p->event_count; e++)
+    bool is_heap = profile_find_kind(p, EVENT_LIVE) != 0; /* it shows no CPU time */
+    if (is_heap && !m->running && !m->waiting)
+        return false;
+    for (event_id e = 1; !m->running && !is_heap && e < p->event_count; e++)
         if (p->events[e].kind != EVENT_WAITING)
             m->running = e;
     return p->facts.time_first != TIME_NONE && !p->facts.differential;

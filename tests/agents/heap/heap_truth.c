@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __clang__
@@ -357,6 +358,33 @@ static NOINLINE void waits(void)
     sink = NULL;
 }
 
+/* Prints a time at which 3,000 bytes are live, and one at which 1,000 are. The pauses are
+ * longer than the resolution of the recording. */
+static NOINLINE void print_time(void)
+{
+    struct timespec now;
+    usleep(20000);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    char text[40];
+    int length =
+        snprintf(text, sizeof text, "%lld.%09ld\n", (long long)now.tv_sec, now.tv_nsec);
+    if (write(STDOUT_FILENO, text, (size_t)length) != length)
+        abort();
+    usleep(20000);
+}
+
+static NOINLINE void moments(void)
+{
+    void *blocks[3];
+    for (int i = 0; i < 3; i++)
+        sink = blocks[i] = malloc(1000); /* the compiler must not remove it */
+    print_time();
+    free(blocks[0]);
+    free(blocks[1]);
+    print_time();
+    free(blocks[2]);
+}
+
 static NOINLINE void killed(void)
 {
     leak(12345);
@@ -376,7 +404,8 @@ int main(int count, char **words)
                  {"signals", signals},     {"killed", killed},
                  {"sizes", sizes},         {"closes", closes},
                  {"waits", waits},         {"deeper", deeper},
-                 {"prologues", prologues}, {"crowd", crowd}};
+                 {"prologues", prologues}, {"crowd", crowd},
+                 {"moments", moments}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (strcmp(name, cases[i].name) == 0)
             cases[i].run();

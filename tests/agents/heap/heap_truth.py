@@ -19,9 +19,9 @@ LIBRARY = os.path.join(os.environ["STOKE_BUILD"], "src", "agents", "heap", "libs
 REPORT = tap.Tap()
 
 
-def folded(path, event):
+def folded(path, event, *options):
     """{stack as a tuple: weight}"""
-    status, out, err = tap.run([tap.STOKE, "fold", "-q", "--event", event, path])
+    status, out, err = tap.run([tap.STOKE, "fold", "-q", "--event", event, *options, path])
     assert status == 0, err.decode()
     rows = collections.Counter()
     for line in out.decode().splitlines():
@@ -141,6 +141,22 @@ def check_sampled(folder):
     REPORT.result("sizes: samples are within their interval", why)
 
 
+def check_moments(folder):
+    """The live bytes at two times that the program prints, and at the end. A span begins with what
+    was live before it; what was allocated counts only in its own span."""
+    path = os.path.join(folder, "heap.stoke")
+    status, out, err = tap.run([tap.STOKE, "heap", "--full", "-o", path, "--", PROGRAM, "moments"])
+    times = out.decode().split()
+    why = "" if status == 7 and len(times) == 2 else f"{status} {times} {err.decode()}"
+    for event, span, expected in [] if why else [
+            ("live", ["--end", times[0]], 3000), ("live", ["--end", times[1]], 1000), ("live", [], 0),
+            ("live", ["--time", ",".join(times)], 1000), ("allocated", ["--end", times[0]], 3000),
+            ("peak", ["--end", times[0]], 3000)]:
+        got = below(folded(path, event, *span), "moments")
+        why += "" if got == expected else f"{event} {span}: {got}, not {expected}\n"
+    REPORT.result("moments: the live bytes over time", why)
+
+
 def check_killed(folder):
     status, err, path = record(folder, "killed", "--full")
     got = below(folded(path, "leaked"), "killed") if status == 137 else None
@@ -239,6 +255,7 @@ def main():
         check_prologues(folder)
         check_loads(folder)
         check_sampled(folder)
+        check_moments(folder)
         check_killed(folder)
         check_collector_killed(folder)
         check_preload(folder)
