@@ -82,8 +82,10 @@ def check_prologues(folder):
     leaked = folded(path, "leaked")
     ticks = int(out or 0)
     why = "" if status == 7 and ticks >= 500 else f"{status} {err.decode()}"
-    if below(leaked, "on_tick") != 30 * ticks:
-        why += f"on_tick: {below(leaked, 'on_tick')}, not {30 * ticks}\n"
+    counted = below(leaked, "on_tick")
+    is_lossy = b"did not fit" in err  # a collector without a CPU: the summary reports the loss
+    if counted > 30 * ticks or (counted < 30 * ticks and not is_lossy):
+        why += f"on_tick: {counted}, not {30 * ticks}\n"
     why += "".join(f"not from main: {';'.join(s)}\n" for s in leaked if "on_tick" in s and "main" not in s)
     REPORT.result("prologues: handlers interrupt them, stacks are whole", why)
 
