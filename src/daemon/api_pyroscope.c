@@ -477,7 +477,7 @@ static bool choose_steps(const struct pyroscope_request *r, struct series_list *
 
 static bool answer_series(struct call *c, struct error *err)
 {
-    struct series_list l = {.groups = c->request.group_count};
+    struct series_list l = {.groups = c->request.group_count, .step = 1};
     if (!choose_steps(&c->request, &l, err))
         return false;
     struct profile *p = select_samples(c, true, err);

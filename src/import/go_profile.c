@@ -133,7 +133,7 @@ static size_t numbers_of(enum kind kind)
 
 static void begin_sample(struct go_profile *g, struct str line, size_t at)
 {
-    double numbers[VALUES_MAX];
+    double numbers[VALUES_MAX] = {0};
     end_sample(g);
     if (!g->event_count ||
         !take_numbers(str_head(line, at), numbers, numbers_of(g->kind))) {
@@ -205,7 +205,7 @@ static void begin_profile(struct go_profile *g, const struct head *h)
     g->kind = h->kind;
     g->event_count = 0;
     g->nanoseconds = 1;
-    g->period = h->kind == KIND_HEAP ? (double)(h->period / 2) : 1;
+    g->period = h->kind == KIND_HEAP ? (double)h->period / 2 : 1;
     if (h->kind == KIND_COUNT) {
         add_event(g, h->name, UNIT_COUNT);
     } else if (h->kind == KIND_DELAY) {
