@@ -10,8 +10,8 @@
 #define BTF_PATH "/sys/kernel/btf/vmlinux"
 #define BTF_BYTES_MAX ((size_t)256 << 20)
 
-/* Structures without a name inside each other. */
-#define NESTING_MAX 4
+/* Structures that are searched for one member: the named one, and those without a name. */
+#define PARTS_MAX 32
 
 struct types {
     struct str types, names;
@@ -109,28 +109,52 @@ static uint32_t byte_offset(const struct type_at *at, const struct btf_member *m
     return (has_bitfields ? BTF_MEMBER_BIT_OFFSET(m->offset) : m->offset) / 8;
 }
 
-/* Each structure without a name costs a search of all types, so its members come last. */
-static bool find_member(const struct types *t, struct type_at at, struct str name,
-                        unsigned nesting, uint32_t *offset)
+/* A structure, and where it begins in the one that is searched. */
+struct part {
+    struct type_at at;
+    uint32_t offset;
+};
+
+static bool has_member(const struct types *t, const struct part *part, struct str name,
+                       uint32_t *offset)
 {
     struct btf_member m;
-    for (struct str rest = at.members; rest.len; rest = str_skip(rest, sizeof m)) {
+    for (struct str rest = part->at.members; rest.len; rest = str_skip(rest, sizeof m)) {
         memcpy(&m, rest.ptr, sizeof m);
-        *offset = byte_offset(&at, &m);
+        *offset = part->offset + byte_offset(&part->at, &m);
         if (is_named(t, m.name_off, name))
             return true;
     }
-    for (struct str rest = at.members; rest.len; rest = str_skip(rest, sizeof m)) {
-        struct type_at inner;
-        uint32_t within;
+    return false;
+}
+
+/* Adds the structures without a name that are members. Each costs a search of all types. */
+static void add_parts(const struct types *t, const struct part *outer, struct part *parts,
+                      size_t *count)
+{
+    struct btf_member m;
+    for (struct str rest = outer->at.members; rest.len && *count < PARTS_MAX;
+         rest = str_skip(rest, sizeof m)) {
         memcpy(&m, rest.ptr, sizeof m);
-        *offset = byte_offset(&at, &m);
-        if (m.name_off || nesting == NESTING_MAX ||
-            !find_type(t, STR(""), m.type, &inner) ||
-            !find_member(t, inner, name, nesting + 1, &within))
+        struct part *inner = &parts[*count];
+        if (m.name_off || !find_type(t, STR(""), m.type, &inner->at))
             continue;
-        *offset += within;
-        return true;
+        inner->offset = outer->offset + byte_offset(&outer->at, &m);
+        ++*count;
+    }
+}
+
+/* Searches the outer structures first. */
+static bool find_member(const struct types *t, const struct type_at *at, struct str name,
+                        uint32_t *offset)
+{
+    struct part parts[PARTS_MAX] = {{.at = *at}};
+    size_t count = 1;
+    for (size_t i = 0; i < count; i++) {
+        struct part outer = parts[i];
+        if (has_member(t, &outer, name, offset))
+            return true;
+        add_parts(t, &outer, parts, &count);
     }
     return false;
 }
@@ -144,7 +168,7 @@ bool os_kernel_fields_of(struct str btf, struct os_kernel_field *fields, size_t 
     for (size_t i = 0; i < count; i++) {
         struct type_at at;
         if (!find_type(&t, str_of(fields[i].structure), 0, &at) ||
-            !find_member(&t, at, str_of(fields[i].member), 0, &fields[i].offset))
+            !find_member(&t, &at, str_of(fields[i].member), &fields[i].offset))
             return error_set(err, "the kernel has no field '%s' in '%s'",
                              fields[i].member, fields[i].structure);
     }
