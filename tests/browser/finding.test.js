@@ -11,7 +11,7 @@ const { VIEWS, chips, key, openPage, report, saved, total } = require("./pages.j
 const LINES = "app;main;eval;call 150\napp;main;eval;call;push_back 250\napp;main;parse;lex 200\napp;main;parse;parse;lex 50\napp;idle 350\n";
 const LABELLED = path.join(__dirname, "..", "import", "pprof", "heap.in");
 
-/* "150 15.0% caller eval", by row. */
+/* "150 15.0 % caller eval", by row. */
 const rows = (page) => page.locator(".peek .rows .row").evaluateAll((all) => all.map((row) =>
     [row.querySelectorAll("[role=cell] b")[row.classList.contains("of") ? 1 : 0]?.textContent, row.querySelector(".role")?.textContent, row.querySelector(".name")?.textContent].join("|")));
 

@@ -51,7 +51,7 @@ module.exports = (test) => {
         const page = await report(bench, perfScript(), "x.perf", { width: 1200, height: 900 });
         await settle(page);
         const labels = () => page.locator(".tracks [role=option]").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
-        assert.deepEqual(await labels(), ["CPU time 2 s", "prog 10 \u00d72, running 100.0%", "prog 11, running 75.0%", "prog 12, running 25.0%"]);
+        assert.deepEqual(await labels(), ["CPU time 2 s", "prog 10 \u00d72, running 100 %", "prog 11, running 75.0 %", "prog 12, running 25.0 %"]);
         await page.locator(".label", { hasText: "12" }).last().click();
         await settle(page);
         assert.equal(await total(page), 50 * 1e7);
@@ -218,7 +218,7 @@ module.exports = (test) => {
         assert.equal(await height(), natural);
         assert.match(await page.locator(".details").textContent(), /All that is shown2 s in 200 samples/);
         await press(page, "main");
-        assert.match(await page.locator(".details").textContent(), /main.*Calls.*wait50\.0%.*work50\.0%/s);
+        assert.match(await page.locator(".details").textContent(), /main.*Calls.*wait50\.0 %.*work50\.0 %/s);
         const wide = await page.evaluate(() => window.stoke.steered.width);
         await key(page, "i");
         assert.equal(await page.locator(".details").count(), 0);
@@ -239,7 +239,7 @@ module.exports = (test) => {
         const page = await report(bench, lines.join("\n"), "x.perf");
         await key(page, VIEWS.waits);
         const rows = () => page.locator(".waits-table .row").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent).join("|")));
-        assert.deepEqual(await rows(), ["70 ms30.4%|60 ms|2|prog 11|sleep, idle|read_all", "20 ms8.70%|20 ms|1|prog 12|sleep, idle|take"]);
+        assert.deepEqual(await rows(), ["70 ms30.4 %|60 ms|2|prog 11|sleep, idle|read_all", "20 ms8.70 %|20 ms|1|prog 12|sleep, idle|take"]);
         await page.locator(".waits-table .row").first().click();
         await settle(page);
         assert.deepEqual(await page.evaluate(() => window.stoke.tracks.span), [2e7, 8e7], "the longest of them");
@@ -278,7 +278,7 @@ module.exports = (test) => {
         const area = await page.locator(".label", { hasText: "p20" }).boundingBox();
         const strips = await page.locator(".lower").boundingBox();
         await page.mouse.move(strips.x + strips.width * 3.5 / 60, area.y + 10);
-        assert.match(await page.locator(".track-tip").textContent(), /^p20 20 at 3\d(\.\d+)? msrunning 100\.0%$/);
+        assert.match(await page.locator(".track-tip").textContent(), /^p20 20 at 3\d(\.\d+)? msrunning 100 %$/);
         await key(page, "F2");
         assert.equal(await page.locator(".track-tip").count(), 0, "a key closes it");
         const menu = async (name, item) => {
@@ -344,18 +344,18 @@ module.exports = (test) => {
         const cells = (row) => page.locator(".changed .row").nth(row).locator("> *").allTextContents();
         const hot = (await page.locator(".changed .row .name").allTextContents()).findIndex((name) => name.startsWith("hot"));
         assert.ok(hot < 2);
-        assert.match((await cells(hot)).join("|"), /^\+30\.0\|\+2\d\.\d\u2026\+3\d\.\d\|1\.2 s\|4\.5 s\|hot/);
-        assert.match((await page.locator(".strip").textContent()), /cpu-clock\+3 s 6 s \u2192 9 s, \+50%.*600 \u2192 900.*2 functions, 100% of all changes.*variance over blocks/);
+        assert.match((await cells(hot)).join("|"), /^\+30\.0\|\+2\d\.\d\u2026\+3\d\.\d\|1\.20 s\|4\.50 s\|hot/);
+        assert.match((await page.locator(".strip").textContent()), /cpu-clock\+3 s 6 s \u2192 9 s, \+50 %.*600 \u2192 900.*2 functions, 100 % of all changes.*variance over blocks/);
         assert.equal(await page.locator(".changed .row.noise").count(), 2);
         const box = await boxOf(page, "hot");
         await page.mouse.move(box.x + 20, box.y + 8);
         await page.waitForFunction(() => /^hot/.test(document.querySelector(".tip:not([hidden])")?.textContent));
-        assert.match(await page.locator(".tip").textContent(), /Before1\.2 s20\.0%After4\.5 s50\.0%Change\+3\.3 s\+30\.0 points95%\+2/);
+        assert.match(await page.locator(".tip").textContent(), /Before1\.20 s20\.0 %After4\.50 s50\.0 %Change\+3\.30 s\+30\.0 points95 %\+2/);
         await press(page, "hot");
-        assert.match(await page.locator(".details").textContent(), /This boxBefore1\.2 s20\.0%After4\.5 s50\.0%Change\+3\.3 s\+30\.0 points/);
+        assert.match(await page.locator(".details").textContent(), /This boxBefore1\.20 s20\.0 %After4\.50 s50\.0 %Change\+3\.30 s\+30\.0 points/);
         const tones = await page.evaluate(() => Promise.all(["hot", "main"].map(async (name) => window.stoke.tone(await window.stoke.core.find(name)))));
         assert.deepEqual(tones, [255, 128]);
-        await page.getByRole("combobox", { name: "Weight" }).selectOption({ label: "samples counted" });
+        await page.getByRole("combobox", { name: "Weight" }).selectOption({ label: "Samples" });
         await page.waitForFunction(() => /600 \u2192 900 samples, /.test(document.querySelector(".strip")?.textContent));
         await page.getByRole("button", { name: "End comparison" }).click();
         await page.waitForFunction(() => window.stoke.comparedWith === "" && window.stoke.state.view === "left");
@@ -446,7 +446,7 @@ module.exports = (test) => {
         const page = await report(bench, LINES);
         await settle(page);
         await press(page, "eval");
-        assert.match(await page.locator(".details").textContent(), /eval.*400.*40\.0%.*Self0.*37\.0 – 43\.1%/s);
+        assert.match(await page.locator(".details").textContent(), /eval.*400.*40\.0 %.*Self0.*37\.0–43\.1 %/s);
         await key(page, "ArrowDown");
         assert.equal(await page.locator(".details h2").textContent(), "call");
         await key(page, "ArrowUp", "ArrowRight");
@@ -524,7 +524,7 @@ module.exports = (test) => {
         assert.equal(await page.locator(".heat canvas").count(), 1);
         await key(page, VIEWS.summary);
         const summary = await page.locator(".summary").textContent();
-        assert.match(summary, /Formatperf.*Duration1\.99 s.*Samples200.*Threads2.*small shares are not significant.*1\.5 s.*75\.0%.*prog 10\/11/s);
+        assert.match(summary, /Formatperf.*Duration1\.99 s.*Samples200.*Threads2.*small shares are not significant.*1\.50 s.*75\.0 %.*prog 10\/11/s);
     });
 
     test("the call graph shows calls above a limit; it can be selected, searched, filtered and saved", async (bench) => {
@@ -532,11 +532,11 @@ module.exports = (test) => {
         await key(page, VIEWS.graph);
         await page.waitForSelector(".graph .function");
         const functions = () => page.locator(".graph .function").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
-        assert.deepEqual((await functions()).sort(), ["app, 100.0%", "call, 40.0%, self 15.0%", "eval, 40.0%", "idle, 25.0%, self 25.0%",
-            "lex, 35.0%, self 25.0%", "main, 75.0%", "parse, 35.0%", "read_[k], 10.0%, self 10.0%",
-            "std::vector<int>::push_back, 25.0%, self 25.0%"].map((name) => name.replace("_[k]", "")).sort());
+        assert.deepEqual((await functions()).sort(), ["app, 100 %", "call, 40.0 %, self 15.0 %", "eval, 40.0 %", "idle, 25.0 %, self 25.0 %",
+            "lex, 35.0 %, self 25.0 %", "main, 75.0 %", "parse, 35.0 %", "read_[k], 10.0 %, self 10.0 %",
+            "std::vector<int>::push_back, 25.0 %, self 25.0 %"].map((name) => name.replace("_[k]", "")).sort());
         const calls = () => page.locator(".graph .call text").allTextContents();
-        assert.deepEqual((await calls()).sort(), ["10.0%", "25.0%", "25.0%", "35.0%", "35.0%", "40.0%", "40.0%", "5.00%", "75.0%"]);
+        assert.deepEqual((await calls()).sort(), ["10.0 %", "25.0 %", "25.0 %", "35.0 %", "35.0 %", "40.0 %", "40.0 %", "5.00 %", "75.0 %"]);
         const boxes = await page.locator(".graph .function rect").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON()));
         for (const [i, a] of boxes.entries())
             for (const b of boxes.slice(0, i))
@@ -611,8 +611,8 @@ module.exports = (test) => {
         const parts = await page.evaluate(() => [0, 6, 12].map((at) => new Uint32Array(window.stoke.steered.last.boxes)[at + 5] >>> 24));
         assert.deepEqual(parts, [170, 0, 0]); /* of main 60 of 90 ms, of 255 */
         await press(page, "main");
-        assert.match(await page.locator(".details").textContent(), /This box.*Waiting60 ms66\.7%/s);
-        assert.equal(await page.locator(".bar .waits").count(), 1);
+        assert.match(await page.locator(".details").textContent(), /This box.*Waiting60 ms66\.7 %/s);
+        assert.equal(await page.locator(".view-tools .waits").count(), 1);
         await key(page, VIEWS.tree, "v");
         assert.equal(await page.locator(".calls .name", { hasText: "wait" }).count(), 1);
         const again = await openPage(bench, await address(page));
@@ -624,18 +624,14 @@ module.exports = (test) => {
         assert.equal(await total(page), 3e7);
     });
 
-    test("names in tables have both ends, and the colours of the charts", async (bench) => {
+    test("names in tables retain their last component, and have the colours of the charts", async (bench) => {
         const long = (end) => `ns::${"very_long_".repeat(12)}template<int>::${end}`;
         const page = await report(bench, `main;${long("first")} 6\nmain;${long("second")} 3\nmain 1\n`, "input.folded", { viewport: { width: 900, height: 600 } });
         await key(page, VIEWS.sandwich);
         const rows = page.locator(".functions .row");
         assert.deepEqual(await rows.locator(".name").allTextContents(), [long("first"), long("second"), "main"]);
-        for (const i of [0, 1]) {
-            const [head, middle, tail, name] = await Promise.all([".ends span:nth-child(1)", ".ends span:nth-child(2)", ".ends span:nth-child(3)", ".ends"].map((part) =>
-                rows.nth(i).locator(part).evaluate((element) => ({ ...element.getBoundingClientRect().toJSON(), text: element.textContent }))));
-            assert.ok(head.text.length > 8 && tail.text.length > 8 && middle.text.length > 50, JSON.stringify([head, tail]));
-            assert.ok(middle.width < 16 && Math.abs(head.right - middle.left) < 1 && Math.abs(middle.right - tail.left) < 1 && tail.right <= name.right + 0.5, JSON.stringify([head, middle, tail, name]));
-        }
+        for (const [i, last] of [[0, "first"], [1, "second"]])
+            assert.deepEqual(await rows.nth(i).locator(".ends .cut").evaluate((cut) => [cut.dataset.shown, cut.getBoundingClientRect().width > 8, cut.scrollWidth <= cut.parentElement.clientWidth]), [last, true, true]);
         assert.equal(await rows.nth(2).locator(".ends span").count(), 0, "what fits is in one piece");
         const dots = () => rows.locator(".dot").evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor));
         const drawn = () => page.evaluate((names) => {
@@ -709,7 +705,7 @@ module.exports = (test) => {
         await key(page, VIEWS.sandwich);
         assert.equal(await page.locator(".functions .row .few").count(), 5);
         assert.match(await page.locator(".functions .row .few").first().getAttribute("title"), /about 1 sample, too few: the 95 % confidence/);
-        assert.match(await page.locator(".functions .row .few em").first().textContent(), /^50\.0%$/);
+        assert.match(await page.locator(".functions .row .few em").first().textContent(), /^50\.0 %$/);
         const fixtures = path.join(__dirname, "..", "import", "perf-data");
         const cut = await report(bench, fs.readFileSync(path.join(fixtures, "deferred.in")), "deferred.data");
         await settle(cut);
@@ -744,7 +740,7 @@ module.exports = (test) => {
         assert.deepEqual(lines, [[3, 0, 99], [8, 10, 49], [9, 50, 50]]);
         await page.waitForSelector(".code .row[data-line='3']");
         assert.equal(await page.locator(".code .row[data-line='3'] .text").textContent(), "    loop(\"<b>\");");
-        assert.match(await page.locator(".code .row[data-line='9']").textContent(), /^5050\.0%5050\.0%9$/);
+        assert.match(await page.locator(".code .row[data-line='9']").textContent(), /^5050\.0 %5050\.0 %9$/);
         const scrolled = await page.locator(".code .rows").evaluate((rows) => {
             rows.scrollLeft = 1e6;
             const last = document.createRange();
@@ -862,7 +858,7 @@ int main(void)
         await settle(without);
         assert.equal(await without.evaluate(() => document.querySelector(".area canvas").getContext("2d") !== null), true);
         const expected = await pixels(withGl);
-        assert.ok(new Set(expected.map(String)).size >= 6, JSON.stringify(expected));
+        assert.ok(new Set(expected.map(String)).size >= 5, JSON.stringify(expected));
         assert.deepEqual(await pixels(without), expected);
     });
 
@@ -872,7 +868,7 @@ int main(void)
         const map = await page.locator(".heat canvas").boundingBox();
         const columns = await page.evaluate(() => window.stoke.core.heat(1e8, 50).then((h) => [h.columns, h.cells.reduce((a, b) => a + b, 0)]));
         assert.deepEqual(columns, [20, 2e9]);
-        assert.match(await page.locator(".heat p").textContent(), /Columns of 50 ms.*cells of 2.5 ms.*10 ms a cell/s);
+        assert.match(await page.locator(".heat p").textContent(), /Columns of 50 ms.*cells of 2.50 ms.*10 ms a cell/s);
         const step = (map.width - 52) / 40, low = map.y + map.height - 24; /* axes at the left and below */
         await page.mouse.move(map.x + 52 + step / 2, low);
         await page.mouse.down();
@@ -900,7 +896,7 @@ int main(void)
         await key(page, "F");
         assert.deepEqual([await total(page), await chips(page)], [350, ["stacks with parse"]]);
         await press(page, "lex");
-        await key(page, "D");
+        await key(page, "X");
         assert.match(await page.locator(".fault").textContent(), /no samples remain after 'ignore lex'/);
         await page.locator(".fault .icon").click();
         await key(page, "r");
@@ -1028,7 +1024,7 @@ int main(void)
         await key(page, "/");
         await page.keyboard.type("PARSE");
         await settle(page);
-        assert.match(await page.locator(".found").textContent(), /^1 function matches .PARSE.: 350 samples, 35\.00%$/);
+        assert.match(await page.locator(".found").textContent(), /^1 function matches .PARSE.: 350 samples, 35\.0 %$/);
         await page.keyboard.press("Enter");
         await settle(page);
         assert.equal(await page.locator(".details h2").textContent(), "parse");
@@ -1037,7 +1033,7 @@ int main(void)
         await settle(page);
         const marks = await page.evaluate(() => [100, 500, 850, 895, 905, 1100].map((x) => window.stoke.steered.minimap.marks[x]));
         assert.deepEqual(marks, [1, 1, 1, 1, 0, 0]);
-        assert.match(await page.locator(".found").textContent(), /2 functions.* 750 samples, 75\.00%/);
+        assert.match(await page.locator(".found").textContent(), /2 functions.* 750 samples, 75\.0 %/);
         await key(page, "3");
         assert.deepEqual((await page.locator(".functions .name").allTextContents()).sort(), ["call", "lex"]);
         await page.locator("#search").fill("a(");
@@ -1178,7 +1174,7 @@ int main(void)
         const odd = await report(bench, LINES, "input.folded", at({ zoom: [5e18, 6e18], color: 4, order: 7 }));
         await settle(odd);
         assert.ok(Math.abs((await boxOf(odd, "app")).width - 1200) < 2);
-        assert.equal(await odd.getByLabel("Colour").inputValue(), "0");
+        assert.equal(await odd.getByLabel("Colour").inputValue(), "1");
         await odd.evaluate((hash) => { location.hash = hash; }, at({ zoom: [0, 500], search: "lex" }).hash);
         await odd.waitForFunction(() => window.stoke.steered.to === 500);
     });
@@ -1267,7 +1263,7 @@ int main(void)
         const app = await boxOf(page, "app"), main = await boxOf(page, "main");
         assert.ok(app.y > main.y, "flames grow upwards");
         await page.waitForFunction(() => [...document.querySelectorAll(".spoken li")]
-            .some((item) => /^main, 75%/.test(item.textContent)));
+            .some((item) => /^main, 75 %/.test(item.textContent)));
     });
 
     const zstd = (text, ...options) => spawnSync("zstd", ["-c", "-q", ...options], { input: text, maxBuffer: 1 << 28 }).stdout;
@@ -1296,7 +1292,7 @@ int main(void)
         const page = await openPage(bench, emptyPage());
         await openLarge(page, 400);
         await page.waitForFunction(() => window.stoke.part?.going && window.stoke.shown && window.stoke.steered?.last, null, { polling: 20 });
-        assert.match(await page.locator(".status .unread").textContent(), /the first \d+% of the file; \d+% read/);
+        assert.match(await page.locator(".status .unread").textContent(), /the first \d+ % of the file; \d+ % read/);
         const part = await total(page);
         await page.locator("#search").fill("step 7");
         await page.waitForFunction(() => window.stoke.found?.functions > 0, null, { polling: 20 });
@@ -1307,7 +1303,7 @@ int main(void)
         await settle(page);
         const stopped = await total(page);
         assert.ok(part <= stopped && stopped < 400 * 40000, `${part} ${stopped}`);
-        assert.match(await page.locator(".status .unread").textContent(), /^a part: the first \d+% of the file$/);
+        assert.match(await page.locator(".status .unread").textContent(), /^a part: the first \d+ % of the file$/);
         assert.match(await page.evaluate(() => JSON.stringify(window.stoke.profile.warnings)), /only the beginning of the file was read/);
         await openLarge(page, 25);
         await page.waitForFunction(() => window.looked > 0 && !window.stoke.part && !window.stoke.loading, null, { polling: 20 });
@@ -1317,12 +1313,13 @@ int main(void)
     });
 
     /* Card: the renderer that WebGL reports. */
-    const picture = async (bench, card) => {
+    const picture = async (bench, card, now = "0") => {
         const page = await report(bench, LINES, "input.folded", { init: `
             const ask = WebGL2RenderingContext.prototype.getParameter;
             WebGL2RenderingContext.prototype.getParameter = function (what) {
                 return what === 0x9246 || what === 0x1f01 ? ${JSON.stringify(card)} : ask.call(this, what);
-            };` });
+            };
+            performance.now = () => ${now};` });
         await key(page, VIEWS.left);
         return page.evaluate(() => {
             const { canvas } = window.stoke.steered;
@@ -1338,6 +1335,8 @@ int main(void)
         const card = await picture(bench, "A Fine Card"), none = await picture(bench, "Google SwiftShader");
         assert.equal(card.gl, true);
         assert.equal(none.gl, false);
+        const slow = await picture(bench, "A Slow Card", "-(window.passed = (window.passed || 1e6) * 0.99)"); /* the first of two measurements takes longer */
+        assert.equal(slow.gl, false);
         const differ = card.pixels.filter((pixel, i) => pixel !== none.pixels[i]).length;
         assert.ok(new Set(card.pixels).size >= 5 && card.pixels.length === none.pixels.length && differ < card.pixels.length / 500, `${differ} differ`);
     });

@@ -84,7 +84,7 @@ int EXPORT(core_color)(uint32_t by)
     begin_reply();
     core.tone_by = (enum tone_by)by;
     arena_deinit(&core.tone_arena);
-    core.tones = NULL;
+    core.tones = core.categories = NULL;
     return end_reply(need_tones());
 }
 

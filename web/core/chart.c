@@ -153,7 +153,8 @@ static uint32_t look_of(const struct chart *c, const struct shown *s,
     uint32_t kind = s->kind_of_label[label];
     uint32_t tone = looks->tones[label];
     uint32_t flags = s->marks_of_label[label];
-    if (span->look & SPAN_OFF)
+    uint32_t waits = t && t->waiting && !c->before ? waits_of(t, node) : 0;
+    if ((span->look & SPAN_OFF || waits >> 16 & DRAWN_OFF) && kind < KIND_PROCESS)
         flags |= DRAWN_OFF;
     if (looks->by == TONE_SELF && t)
         tone = t->total[node] > 0 ? (uint32_t)(t->self[node] / t->total[node] * 255) : 0;
@@ -162,12 +163,13 @@ static uint32_t look_of(const struct chart *c, const struct shown *s,
             change_of(s, label, PART_TOTAL, t->base_total[node], t->total[node]);
         tone = change_tone(&change);
     }
+    if (flags & DRAWN_OFF && c->reasons)
+        tone = c->reasons[c->node[span->box]] - 1U;
     if (looks->matches && looks->matches[label])
         flags |= DRAWN_MATCH;
     if (label && label == looks->same)
         flags |= DRAWN_SAME;
-    uint32_t waits = t && t->waiting && !c->before ? waits_of(t, node) : 0;
-    return tone | kind << 8 | flags << 16 | waits;
+    return tone | kind << 8 | flags << 16 | (waits >> 24 << 24);
 }
 
 /* Whether one of the first boxes of the range matches. */

@@ -228,6 +228,7 @@ struct chart {
     double *begin, *end;
     uint32_t *node;          /* by box: node of the tree or, by time, path */
     float *waited;           /* by box: the part in which the thread waits; or NULL */
+    uint8_t *reasons;        /* by node: of the wait, enum activity; NULL: no waits */
     const struct tree *tree; /* NULL: by time */
     bool before;             /* its widths are the weights before */
     double to;               /* the range of the axis is 0 to `to` */
@@ -252,6 +253,9 @@ bool chart_of_tree(struct chart *c, const struct tree *t, bool before, struct er
 /* time.c: the samples of all threads on one axis, in ns; without times, in order, by
  * weight. */
 bool chart_of_time(struct chart *c, const struct shown *s, struct error *err);
+
+/* reasons.c: of the waits. False if memory is short. */
+bool reasons_make(struct chart *c, const struct shown *s);
 void chart_deinit(struct chart *c);
 
 /* Makes the levels; fewer if memory is short. */
@@ -300,6 +304,11 @@ struct window {
 
 /* What determines the colour of boxes. */
 enum tone_by { TONE_NAME, TONE_MODULE, TONE_KIND, TONE_SELF, TONE_CHANGE };
+
+/* By name and by module, a tone is a category and, in the high bits, a variant of it, so
+ * that neighbours differ. */
+#define CATEGORIES 12 /* the next one is the kernel */
+#define VARIANT_SHIFT 4
 
 struct looks {
     const uint8_t *tones;   /* by label; of trees, unused for TONE_SELF and TONE_CHANGE */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/core/state.h"
 #include "base/hash.h"
+#include "base/sort.h"
 
 struct core core;
 
@@ -55,7 +56,7 @@ void forget_shown(void)
     search_deinit(&core.search);
     graph_deinit(&core.graph);
     arena_deinit(&core.tone_arena);
-    core.tones = NULL;
+    core.tones = core.categories = NULL;
     core.chosen = 0;
     shown_deinit(&core.shown);
     profile_destroy(core.retired);
@@ -99,7 +100,9 @@ bool need_chart(uint32_t kind)
             : !need_tree(tree) || !chart_of_tree(c, &core.trees[tree], before, &core.err))
         return false;
     chart_sum_up(c, &core.shown);
-    return true;
+    bool waits =
+        kind == CHART_TIME ? c->waited != NULL : core.trees[tree].waiting != NULL;
+    return !waits || reasons_make(c, &core.shown) || error_memory(&core.err);
 }
 
 bool need_functions(void)
@@ -110,19 +113,129 @@ bool need_functions(void)
                                    changes_test(&core.shown, &core.functions, &core.err));
 }
 
-/* The number of its first process among the tracks; 255: of none. */
+/* The number of its process among the tracks; 255: of none. */
 static uint8_t track_of(const struct owner *o)
 {
     const struct shown *s = &core.shown;
-    size_t best = 255;
-    for (uint32_t i = o->first; i < o->first + o->count; i++) {
-        int64_t pid = s->p->threads[s->owner_threads[i]].pid;
-        for (size_t k = 0; core.tracks.timed && k < core.tracks.process_count && k < best;
-             k++)
-            if (core.tracks.processes[k].pid == pid)
-                best = k;
+    const struct thread *first = &s->p->threads[s->owner_threads[o->first]];
+    const uint64_t *process =
+        core.tracks.timed && o->count
+            ? idmap_find(&core.tracks.process_of_pid, (uint64_t)first->pid)
+            : NULL;
+    return process && *process < 255 ? (uint8_t)(*process - 1) : 255;
+}
+
+/* What the colour by module depends on: frames of scripts have only a file. */
+static string_id module_of(const struct profile *p, const struct frame *f)
+{
+    string_id path = p->modules[f->module].path;
+    return path ? path : f->file;
+}
+
+static bool more_stacks(const void *context, uint32_t a, uint32_t b)
+{
+    const uint32_t *stacks = context;
+    return stacks[a] > stacks[b] || (stacks[a] == stacks[b] && a < b);
+}
+
+#define NO_CATEGORY 255
+
+/* The process whose program the module is; SIZE_MAX if there is none. Names of processes
+ * are truncated. */
+static size_t process_of(struct str path)
+{
+    enum { NAME_MOST = 15 };
+    struct str name = str_basename(path);
+    for (size_t i = 0; core.tracks.timed && i < core.tracks.process_count; i++) {
+        struct str process =
+            profile_string(core.opened[0], core.tracks.processes[i].name);
+        if (str_equal(process, name) ||
+            (process.len == NAME_MOST && str_starts(name, process)))
+            return i;
     }
-    return (uint8_t)best;
+    return SIZE_MAX;
+}
+
+/* The next category that no program of a process has, as long as there is one. */
+static uint8_t next_category(uint32_t *used)
+{
+    uint8_t i = 0;
+    if (*used + 1 == 1U << CATEGORIES)
+        *used = 0;
+    while (*used & 1U << i)
+        i++;
+    *used |= 1U << i;
+    return i;
+}
+
+/* The program of a process has the colour of its track. The other modules have the next
+ * ones, by the number of their stacks in the opened profile: filters do not change
+ * colours. */
+static bool sort_modules(const struct profile *opened, uint8_t *category_of)
+{
+    uint32_t used = 0; /* bits of categories */
+    struct arena arena = {0};
+    size_t strings = opened->strings.count, count = 0;
+    uint32_t *stacks = arena_zalloc(&arena, strings, sizeof *stacks);
+    uint32_t *order = arena_alloc(&arena, 2 * (strings + 1) * sizeof *order);
+    bool ok = stacks && order;
+    for (size_t i = 1; ok && i < opened->stack_count; i++) {
+        const struct frame *f = &opened->frames[opened->stacks[i].frame];
+        if (f->kind != FRAME_KERNEL)
+            stacks[module_of(opened, f)]++;
+    }
+    for (string_id i = 1; ok && i < strings; i++)
+        if (stacks[i])
+            order[count++] = i;
+    if (ok)
+        sort_u32(order, count, order + strings + 1, more_stacks, stacks);
+    for (size_t i = 0; ok && i < count; i++) {
+        size_t process = process_of(profile_string(opened, order[i]));
+        category_of[order[i]] = process < CATEGORIES ? (uint8_t)process : NO_CATEGORY;
+        used |= process < CATEGORIES ? 1U << process : 0;
+    }
+    for (size_t i = 0; ok && i < count; i++)
+        if (category_of[order[i]] == NO_CATEGORY)
+            category_of[order[i]] = next_category(&used);
+    arena_deinit(&arena);
+    return ok;
+}
+
+/* Sets core.categories, by string of the shown profile. */
+static bool need_categories(void)
+{
+    const struct profile *opened = core.opened[0], *p = core.shown.p;
+    struct arena arena = {0};
+    uint8_t *of_opened = arena_zalloc(&arena, opened->strings.count, 1);
+    core.categories = arena_zalloc(&core.tone_arena, p->strings.count, 1);
+    bool ok = of_opened && core.categories && sort_modules(opened, of_opened);
+    for (size_t i = 1; ok && i < p->frame_count; i++) {
+        string_id module = module_of(p, &p->frames[i]);
+        string_id same = p == opened
+                             ? module
+                             : strings_find(&opened->strings, profile_string(p, module));
+        core.categories[module] = of_opened[same];
+    }
+    arena_deinit(&arena);
+    return ok;
+}
+
+/* JIT code has a category of its own, and the kernel one that recedes. */
+static uint8_t category_of(string_id label, const struct frame *f, uint32_t hash)
+{
+    uint32_t variant = (hash >> 8) % 3 << VARIANT_SHIFT;
+    string_id module = module_of(core.shown.p, f);
+    switch (core.shown.kind_of_label[label]) {
+    case FRAME_KERNEL:
+        return (uint8_t)(CATEGORIES | variant);
+    case FRAME_JIT:
+        return (uint8_t)(9 | variant);
+    default:
+        break;
+    }
+    bool by_module = core.tone_by == TONE_MODULE && module;
+    return (uint8_t)((by_module ? core.categories[module] : (hash >> 16) % CATEGORIES) |
+                     variant);
 }
 
 static uint8_t tone_of(string_id label)
@@ -132,6 +245,8 @@ static uint8_t tone_of(string_id label)
         return track_of(owner_of(s, label));
     const struct frame *f = &s->p->frames[s->frame_of_label[label]];
     struct str text = strings_get(&s->paths.labels, label);
+    if (s->marks_of_label[label] & DRAWN_OFF)
+        return (uint8_t)(activity_of_marker(text) - ACTIVITY_LOCK);
     if (core.tone_by == TONE_KIND)
         return s->kind_of_label[label];
     if (core.tone_by == TONE_CHANGE && s->changes.made && core.functions.base_total) {
@@ -140,9 +255,7 @@ static uint8_t tone_of(string_id label)
                       core.functions.total[label]);
         return (uint8_t)change_tone(&change);
     }
-    if (core.tone_by == TONE_MODULE)
-        text = profile_string(s->p, s->p->modules[f->module].path);
-    return (uint8_t)(hash_fixed(text.ptr, text.len) >> 7);
+    return category_of(label, f, (uint32_t)hash_fixed(text.ptr, text.len));
 }
 
 bool need_tones(void)
@@ -154,6 +267,8 @@ bool need_tones(void)
         return false;
     if (core.tone_by == TONE_CHANGE && !need_functions())
         return false;
+    if (core.tone_by == TONE_MODULE && !core.categories && !need_categories())
+        return error_memory(&core.err);
     core.tones = arena_zalloc(&core.tone_arena, labels, 1);
     for (string_id label = 1; core.tones && label < labels; label++)
         core.tones[label] = tone_of(label);

@@ -27,7 +27,8 @@ extern struct core {
     struct graph graph;
     struct tracks tracks; /* of opened[0] */
     enum tone_by tone_by;
-    uint8_t *tones; /* by label; allocated from the arena */
+    uint8_t *tones;      /* by label; allocated from the arena */
+    uint8_t *categories; /* by string: of modules; allocated from the arena */
     struct arena tone_arena;
     string_id chosen; /* the function whose callers and callees are shown */
     struct output reply;

@@ -3,8 +3,7 @@
 #include "base/sort.h"
 #include <math.h>
 
-#define CPUS_MAX 4096    /* larger numbers of CPUs are invalid */
-#define REASON_FRAMES 24 /* innermost frames that are searched for a wait's reason */
+#define CPUS_MAX 4096              /* larger numbers of CPUs are invalid */
 #define GAPS_MAX ((size_t)1 << 16) /* gaps between samples of which the median is taken */
 #define PUNCTUAL 1.2 /* a gap up to this part of a sample's length is no gap */
 
@@ -192,8 +191,7 @@ static bool starts_with_any(struct str name, const char *const *beginnings)
     return false;
 }
 
-/* Input and output: of a disk, of a network, or of anything that a poll waits for. */
-static enum activity input_or_output(const struct profile *p, stack_id at)
+enum activity activity_of_name(struct str name)
 {
     static const char *const idle[] = {
         "do_poll",    "do_sys_poll", "ep_poll",   "do_epoll", "do_select", "core_sys_sel",
@@ -203,12 +201,27 @@ static enum activity input_or_output(const struct profile *p, stack_id at)
         "sk_wait_data", "tcp_",      "inet_",      "unix_",         "__skb_wait",
         "recv",         "send",      "accept",     "connect",       "udp_",
         "pipe_",        "anon_pipe", "wait_woken", "__libc_accept", NULL};
+    return starts_with_any(name, idle)      ? ACTIVITY_SLEEP
+           : starts_with_any(name, network) ? ACTIVITY_NETWORK
+                                            : ACTIVITY_RUNNING;
+}
+
+enum activity activity_of_marker(struct str name)
+{
+    return str_equal(name, STR("[lock]"))        ? ACTIVITY_LOCK
+           : str_equal(name, STR("[preempted]")) ? ACTIVITY_CPU
+           : str_equal(name, STR("[io]"))        ? ACTIVITY_DISK
+                                                 : ACTIVITY_SLEEP;
+}
+
+/* Input and output: of a disk, of a network, or of anything that a poll waits for. */
+static enum activity input_or_output(const struct profile *p, stack_id at)
+{
     for (int i = 0; at && i < REASON_FRAMES; i++, at = p->stacks[at].parent) {
         struct str name = profile_string(p, p->frames[p->stacks[at].frame].name);
-        if (starts_with_any(name, idle))
-            return ACTIVITY_SLEEP;
-        if (starts_with_any(name, network))
-            return ACTIVITY_NETWORK;
+        enum activity known = activity_of_name(name);
+        if (known != ACTIVITY_RUNNING)
+            return known;
     }
     return ACTIVITY_DISK;
 }
@@ -220,15 +233,13 @@ enum activity wait_activity(const struct profile *p, stack_id stack)
         at = p->stacks[at].parent;
     for (int i = 0; at && i < REASON_FRAMES; i++, at = p->stacks[at].parent) {
         const struct frame *f = &p->frames[p->stacks[at].frame];
-        struct str name = profile_string(p, f->name);
         if (f->kind != FRAME_MARKER)
             continue;
-        if (str_equal(name, STR("[lock]")))
-            return ACTIVITY_LOCK;
-        if (str_equal(name, STR("[preempted]")))
-            return ACTIVITY_CPU;
-        if (str_equal(name, STR("[io]")))
+        enum activity known = activity_of_marker(profile_string(p, f->name));
+        if (known == ACTIVITY_DISK)
             return input_or_output(p, p->stacks[at].parent);
+        if (known != ACTIVITY_SLEEP)
+            return known;
     }
     return ACTIVITY_SLEEP;
 }
@@ -422,6 +433,45 @@ static bool before_by_activity(const void *context, uint32_t a, uint32_t b)
     return busier(left->cpu_time, left->time, right->cpu_time, right->time);
 }
 
+static void add_process(struct process_track *to, const struct process_track *from)
+{
+    to->processes += from->processes;
+    to->count += from->count;
+    to->cpu_time += from->cpu_time;
+    for (unsigned k = 0; k < ACTIVITY_COUNT; k++)
+        to->time[k] += from->time[k];
+}
+
+/* Makes one of the processes with the same name. */
+static bool merge_processes(struct maker *m)
+{
+    struct tracks *t = m->tracks;
+    struct idmap by_name = {0};
+    uint32_t *merged = arena_alloc(&m->scratch, (t->process_count + 1) * sizeof *merged);
+    size_t count = 0;
+    for (uint32_t i = 0; merged && i < t->process_count; i++) {
+        const struct process_track process = t->processes[i];
+        uint64_t *known = process.pid == ID_NONE
+                              ? NULL
+                              : idmap_put(&by_name, &m->scratch, process.name);
+        if (process.pid != ID_NONE && !known)
+            return false;
+        merged[i] = known && *known ? (uint32_t)*known - 1 : (uint32_t)count;
+        if (merged[i] < count)
+            add_process(&t->processes[merged[i]], &process);
+        else
+            t->processes[count++] = process;
+        if (known)
+            *known = merged[i] + 1U;
+    }
+    if (!merged)
+        return false;
+    t->process_count = count;
+    for (size_t i = 0; i < t->thread_count; i++)
+        t->threads[i].process = merged[t->threads[i].process];
+    return true;
+}
+
 /* Makes processes of the threads, which are in the order of their process IDs. A process
  * has the name of its main thread, otherwise of the first one. */
 static bool make_processes(struct maker *m)
@@ -433,8 +483,8 @@ static bool make_processes(struct maker *m)
     for (size_t i = 0; i < t->thread_count; i++) {
         struct thread_track *thread = &t->threads[i];
         if (i == 0 || thread->pid != thread[-1].pid || thread->pid == ID_NONE)
-            t->processes[t->process_count++] =
-                (struct process_track){.pid = thread->pid, .name = thread->name};
+            t->processes[t->process_count++] = (struct process_track){
+                .pid = thread->pid, .name = thread->name, .processes = 1};
         struct process_track *process = &t->processes[t->process_count - 1];
         thread->process = (uint32_t)t->process_count - 1;
         process->count++;
@@ -443,6 +493,19 @@ static bool make_processes(struct maker *m)
             process->name = thread->name;
         for (unsigned k = 0; k < ACTIVITY_COUNT; k++)
             process->time[k] += thread->time[k];
+    }
+    return merge_processes(m);
+}
+
+static bool index_processes(struct tracks *t)
+{
+    for (size_t i = 0; i < t->thread_count; i++) {
+        const struct thread_track *thread = &t->threads[i];
+        uint64_t *process =
+            idmap_put(&t->process_of_pid, &t->arena, (uint64_t)thread->pid);
+        if (!process)
+            return false;
+        *process = thread->process + 1U;
     }
     return true;
 }
@@ -558,7 +621,7 @@ bool tracks_init(struct tracks *t, const struct profile *p, struct error *err)
         ok = group_threads(&m) && order_samples(&m);
         if (ok && m.count)
             ok = find_typical(&m) && fill_tracks(&m) && make_processes(&m) &&
-                 sort_tracks(&m) && make_cpus(&m);
+                 sort_tracks(&m) && index_processes(t) && make_cpus(&m);
     }
     t->timed = ok && t->to > 0;
     arena_deinit(&m.scratch);

@@ -6,6 +6,7 @@
 #ifndef STOKE_WEB_TRACKS_H
 #define STOKE_WEB_TRACKS_H
 
+#include "base/idmap.h"
 #include "web/core/core.h"
 
 /* What a thread does at a time. Its order is the order of the layers in a reply. */
@@ -37,10 +38,12 @@ struct thread_track {
     uint64_t samples; /* of all events */
 };
 
-/* Processes are sorted by activity, threads by process and in it by activity. */
+/* Processes are sorted by activity, threads by process and in it by activity. Processes
+ * with the same name are one. */
 struct process_track {
-    int64_t pid;
+    int64_t pid; /* of several, the first */
     string_id name;
+    uint32_t processes;    /* their number */
     uint32_t first, count; /* its threads */
     double time[ACTIVITY_COUNT];
     double cpu_time;
@@ -65,6 +68,7 @@ struct tracks {
     const struct profile *p;
     double to; /* the axis is 0 to `to`, in ns from the profile's first sample */
     struct process_track *processes;
+    struct idmap process_of_pid; /* index + 1 */
     struct thread_track *threads;
     struct cpu_track *cpus;
     size_t process_count, thread_count, cpu_count;
@@ -72,6 +76,15 @@ struct tracks {
     struct interval *weights; /* of the samples of running, by thread and time */
     struct turn *turns;
 };
+
+#define REASON_FRAMES 24 /* innermost frames that are searched for a wait's reason */
+
+/* Of a function that waits for input or output: ACTIVITY_SLEEP for anything that may come,
+ * ACTIVITY_NETWORK, or ACTIVITY_RUNNING if the name does not say it. */
+enum activity activity_of_name(struct str name);
+
+/* Of a frame that names a reason, such as "[lock]". */
+enum activity activity_of_marker(struct str name);
 
 /* The reason of a wait, by the marker at or near the leaf of the waiting thread's stack:
  * [lock], [io], [preempted], [sleep]. */

@@ -275,6 +275,28 @@ static void put_time(struct json_writer *w, double cpu_time, const double *time)
     json_member_double(w, "waiting", waiting);
 }
 
+/* Of several processes: their number and their IDs. */
+static void put_process_ids(struct json_writer *w, const struct tracks *t,
+                            const struct process_track *process)
+{
+    struct output ids = OUTPUT_BUFFER;
+    struct idmap known = {0};
+    struct arena arena = ARENA_INIT;
+    for (uint32_t i = process->first; i < process->first + process->count; i++) {
+        uint64_t *seen = idmap_put(&known, &arena, (uint64_t)t->threads[i].pid);
+        if (!seen || *seen)
+            continue;
+        *seen = 1;
+        output_text(&ids, ids.used ? "," : "");
+        output_u64(&ids, (uint64_t)t->threads[i].pid);
+    }
+    json_member_u64(w, "processes", process->processes);
+    json_member_str(w, "ids", output_contents(&ids));
+    w->out->failed |= ids.failed;
+    output_deinit(&ids);
+    arena_deinit(&arena);
+}
+
 static void put_processes(struct json_writer *w, const struct tracks *t)
 {
     json_put_key(w, "processes");
@@ -283,8 +305,10 @@ static void put_processes(struct json_writer *w, const struct tracks *t)
         const struct process_track *process = &t->processes[i];
         json_begin(w, JSON_OBJECT);
         json_member_str(w, "name", profile_string(t->p, process->name));
-        if (process->pid != ID_NONE)
+        if (process->pid != ID_NONE && process->processes == 1)
             json_member_double(w, "pid", (double)process->pid);
+        if (process->processes > 1)
+            put_process_ids(w, t, process);
         json_member_u64(w, "first", process->first);
         json_member_u64(w, "count", process->count);
         put_time(w, process->cpu_time, process->time);

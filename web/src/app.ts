@@ -11,7 +11,7 @@ import { Tracks } from "./tracks";
 import type { TracksView } from "./tracks_view";
 import { severalProcesses, type ViewState, readState, START, type View, writeState } from "./state";
 
-export type Dialog = "help" | "palette" | "threads" | "labels" | "tracks" | "filter" | "export" | "format" | null;
+export type Dialog = "help" | "palette" | "threads" | "labels" | "tracks" | "filter" | "export" | "format" | "menu" | null;
 
 /* What keys can do in a view. */
 export interface Steered {
@@ -53,6 +53,7 @@ export class App {
     latest: Opened | null = null;
     menu: Menu | null = null;
     notice = "";
+    searching = false; /* on a telephone: the search is visible */
     readonly names = new Map<number, string>(); /* of labels, cached */
     private lookOf: Uint8Array = new Uint8Array(0); /* by label: tones, then marks, then kinds */
     version = 0; /* increases when the shown profile changes: charts and tables are requested again */
@@ -63,6 +64,7 @@ export class App {
     readonly tracks = new Tracks(this);
     tracksView: TracksView | null = null;
     live: Live | null = null; /* the page of stoke daemon */
+    needed: number | null = null; /* pixels of the shown chart; null: any height is used */
     steered: Steered | null = null;
     micros: number[] = []; /* script times of the last frames */
 
@@ -105,7 +107,7 @@ export class App {
         if (slot === 0 && !begun) {
             this.name = name;
             this.comparedWith = "";
-            this.state = state ?? { ...START, view: this.state.view, color: Tone.Name };
+            this.state = state ?? { ...START, view: this.state.view, color: Tone.Module };
         } else if (slot === 1) {
             this.comparedWith = name;
             this.state = { ...(state ?? { ...this.state, view: "changes", event: 0, wall: false, zoom: null }), color: Tone.Change };
@@ -135,7 +137,7 @@ export class App {
         return this.inTurn(async () => {
             this.profile = await this.core.alone();
             this.comparedWith = "";
-            this.state = { ...this.state, color: Tone.Name, zoom: null };
+            this.state = { ...this.state, color: Tone.Module, zoom: null };
             this.title();
             await this.tracks.load(false);
             await this.show();
@@ -163,7 +165,7 @@ export class App {
     /* Calls the core with the settings of the state. */
     async show(step = false): Promise<boolean> {
         if (this.state.color === Tone.Change && !this.comparedWith)
-            this.state = { ...this.state, color: Tone.Name };
+            this.state = { ...this.state, color: Tone.Module };
         if (this.state.view === "changes" && !this.comparedWith)
             this.state = { ...this.state, view: "left" };
         try {
@@ -255,7 +257,16 @@ export class App {
         this.changed();
     }
 
+    /* A chart that is lower than its panel gives the rest to the tracks. */
+    setNeeded(pixels: number | null): void {
+        if (pixels === this.needed)
+            return;
+        this.needed = pixels;
+        this.changed();
+    }
+
     setView(view: View): void {
+        this.needed = null;
         this.state = { ...this.state, view, zoom: null };
         this.remember(true);
         this.changed();
@@ -286,6 +297,8 @@ export class App {
 
     private look(): void {
         this.looks++;
+        if (this.tracks.info && this.appearance.density !== this.tracks.density)
+            this.tracks.arrange();
         document.documentElement.dataset["theme"] = this.appearance.dark ? "dark" : "light";
         this.remember();
         this.changed();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Theme, palette and sizes: chosen by the user, stored by the browser. */
 import type { Palette } from "./colors";
+import { DENSITIES, type Density, useDensity } from "./density";
 
 export type Theme = "system" | "light" | "dark";
 
@@ -23,6 +24,7 @@ function store(key: string, value: string): void {
 export class Appearance {
     private theme: Theme;
     palette: Palette;
+    density: Density;
     tracks: number | null; /* pixels at most; null: the default */
     side: boolean; /* the side panel is shown */
     private readonly prefersDark = matchMedia("(prefers-color-scheme: dark)");
@@ -32,6 +34,9 @@ export class Appearance {
         const palette = stored("palette");
         this.theme = theme === "light" || theme === "dark" ? theme : "system";
         this.palette = palette === "warm" || palette === "safe" ? palette : "calm";
+        const density = DENSITIES.find((one) => one === stored("density"));
+        this.density = density ?? (matchMedia("(pointer: coarse)").matches ? "large" : "normal");
+        useDensity(this.density);
         const tracks = Number(stored("tracks"));
         this.tracks = tracks >= 1 && tracks < 1e4 ? tracks : null;
         this.side = stored("side") !== "hidden";
@@ -45,6 +50,13 @@ export class Appearance {
     setTheme(theme: Theme): void {
         this.theme = theme;
         store("theme", theme);
+        this.changed();
+    }
+
+    setDensity(density: Density): void {
+        this.density = density;
+        store("density", density);
+        useDensity(density);
         this.changed();
     }
 

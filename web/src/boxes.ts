@@ -8,6 +8,13 @@ import { BOX_WORDS, Chart, CUT, type Drawing, MATCH, OFF, Owner, Tone, UNKNOWN }
 import { tokens } from "./tokens";
 
 const IDLE = 5; /* enum frame_kind: FRAME_IDLE */
+const NARROW = 3; /* pixels: too narrow for a pattern or an underline */
+
+/* A wait: its ground, below the hatching; without room for that, a colour between both. */
+export function waitColor(reason: number, narrow: boolean): Packed {
+    const [stroke, ground] = tokens().waits[reason] ?? (tokens().waits[4] as [string, string]);
+    return narrow ? mix(packed(ground), packed(stroke), 0.5) : packed(ground);
+}
 
 /* As in the tracks: a process has the colour of its strips, a thread a paler one. */
 export function ownerColor(app: App, kind: Owner, track: number): Packed {
@@ -28,7 +35,8 @@ export function coloredBoxes(app: App, kind: Chart, drawing: Drawing, boxes: Box
     const plain = found ? table.map((color) => mix(color, colors.page, 0.62)) : table;
     const faded = (color: number): number => (found ? mix(color, colors.page, 0.62) : color);
     const idle = faded(colors.idle);
-    const off = faded(colors.off);
+    const off = tokens().waits.map((_, reason) => faded(waitColor(reason, false)));
+    const narrowOff = tokens().waits.map((_, reason) => faded(waitColor(reason, true)));
     const unknown = faded(colors.unknown);
     const mixes = kind === Chart.Time; /* by time, a box that mostly waits looks like a wait */
     const named = state.color !== Tone.Self && state.color !== Tone.Change;
@@ -40,13 +48,13 @@ export function coloredBoxes(app: App, kind: Chart, drawing: Drawing, boxes: Box
         const frame = (look >>> 8) & 255;
         const flags = look >>> 16;
         let color = frame === Owner.Process || frame === Owner.Thread ? faded(ownerColor(app, frame, look & 255))
-            : flags & OFF ? off
+            : flags & OFF ? ((sizes[at + 1] as number) < NARROW ? narrowOff : off)[(look & 255) % 5] as number
             : flags & (UNKNOWN | CUT) && named ? unknown
             : frame === IDLE ? idle : (plain[look & 255] as number);
         if (mixes && look >>> 24)
-            color = mix(color, off, (look >>> 24) / 510);
+            color = mix(color, off[4] as number, (look >>> 24) / 510);
         if (flags & MATCH)
-            color = colors.match;
+            color = (sizes[at + 1] as number) < NARROW ? colors.accent : (table[look & 255] as number);
         into.x[i] = sizes[at] as number;
         into.width[i] = sizes[at + 1] as number;
         into.row[i] = words[at + 2] as number;

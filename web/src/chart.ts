@@ -5,13 +5,14 @@ import type { App, Steered } from "./app";
 import { coloredBoxes } from "./boxes";
 import { type Ink, ink } from "./colors";
 import { element, resize } from "./elements";
-import { Minimap } from "./minimap";
+import { MAP, Minimap } from "./minimap";
 import { Overlay } from "./overlay";
 import { type Boxes, type Painter, painterFor, roomFor } from "./painter";
 import { Pointer } from "./pointer";
 import { BOX_WORDS, type BoxInfo, type Chart, type ChartInfo, type Drawing, NONE } from "./protocol";
 import { Tip } from "./tip";
-import { ROW, RULER, Viewport } from "./viewport";
+import { heights } from "./density";
+import { RULER, Viewport } from "./viewport";
 
 export interface ChartOptions {
     kind: Chart;
@@ -111,6 +112,8 @@ export class ChartView extends Viewport implements Steered {
         this.info = info;
         this.full = info.to || 1;
         this.rows = info.rows;
+        if (this.options.zoomInAddress && this.app.state.view !== "changes")
+            this.app.setNeeded(info.rows * heights.box + this.ruler + (this.options.map ? MAP : 0));
         this.tip.forget();
         if (keeps) {
             this.setWindow(...keeps);
@@ -279,12 +282,12 @@ export class ChartView extends Viewport implements Steered {
             this.glide(box.from - (box.to - box.from) * 2, box.to + (box.to - box.from) * 2);
         else if (box.from < this.from || box.to > this.to)
             this.glide(box.from - span / 4, box.from + (span * 3) / 4);
-        const y = box.row * ROW;
+        const y = box.row * heights.box;
         const room = this.height - this.ruler;
         if (y < this.scroll)
-            this.setScroll(y - ROW);
-        else if (y + ROW > this.scroll + room)
-            this.setScroll(y + 2 * ROW - room);
+            this.setScroll(y - heights.box);
+        else if (y + heights.box > this.scroll + room)
+            this.setScroll(y + 2 * heights.box - room);
     }
 
     picture(): HTMLCanvasElement | null {
@@ -315,8 +318,8 @@ export class ChartView extends Viewport implements Steered {
         const { core } = this.app;
         this.scroll = Math.min(this.scroll, this.most);
         const window = { from: this.from, to: this.to, scroll: this.scroll };
-        const rows = Math.ceil((this.height - this.ruler) / ROW) + 1;
-        const first = Math.floor(this.scroll / ROW);
+        const rows = Math.ceil((this.height - this.ruler) / heights.box) + 1;
+        const first = Math.floor(this.scroll / heights.box);
         const version = this.app.version;
         try {
             const drawing = await core.draw(this.options.kind, window.from, window.to, this.width, first, first + rows);
@@ -346,7 +349,7 @@ export class ChartView extends Viewport implements Steered {
         this.painter?.paint(this.boxes, {
             width: this.width,
             height: this.height,
-            rowHeight: ROW,
+            rowHeight: heights.box,
             top: this.yOf(0, this.drawn.scroll),
             direction: flame ? -1 : 1,
             page: colors.page,

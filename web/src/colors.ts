@@ -48,28 +48,40 @@ export function css(color: Packed): string {
     return `rgb(${color & 255} ${(color >>> 8) & 255} ${(color >>> 16) & 255})`;
 }
 
-/* A pseudo-random number below 1, so that adjacent tones differ. */
-function scattered(tone: number): number {
-    return (tone * 0.61803398875) % 1;
+/* As many as the core has; see style.css for the same colours. */
+const HUES = [255, 345, 115, 205, 25, 235, 55, 180, 85, 285, 150, 315];
+const JIT = 9; /* the category of JIT code */
+const KERNEL = 12;
+const VARIANT_SHIFT = 4;
+const VARIANT_STEP = 0.016; /* lightness */
+
+/* A category, and its variant: 0 to 2. */
+export function categoryColor(category: number, variant: number, dark: boolean): Packed {
+    const step = (variant - 1) * VARIANT_STEP;
+    if (category === KERNEL)
+        return dark ? oklch(0.446 + step, 0.012, 62) : oklch(0.878 + step, 0.0155, 57);
+    return oklch((dark ? 0.475 : 0.87) + step, dark ? 0.07 : 0.062, HUES[category % 12] as number);
 }
 
 function byName(tone: number, palette: Palette, dark: boolean): Packed {
-    const part = scattered(tone);
-    const wave = (tone % 7) / 7;
+    const category = tone & 15;
+    const variant = tone >> VARIANT_SHIFT;
+    const part = category / 12;
+    const wave = variant / 3;
+    if (palette === "calm" || category === KERNEL)
+        return categoryColor(category, variant, dark);
     if (palette === "warm")
         return oklch((dark ? 0.5 : 0.8) + 0.06 * wave, 0.105, 25 + part * 75);
-    if (palette === "safe") /* blue to yellow, distinguishable also by lightness */
-        return part < 0.5 ? oklch((dark ? 0.42 : 0.72) + 0.16 * part, 0.08, 250)
-                          : oklch((dark ? 0.5 : 0.82) + 0.14 * (part - 0.5), 0.1, 90);
-    return oklch((dark ? 0.46 : 0.83) + 0.05 * wave, dark ? 0.075 : 0.068, part * 360);
+    return part < 0.5 ? oklch((dark ? 0.42 : 0.72) + 0.16 * part + 0.02 * wave, 0.08, 250) /* blue to yellow, distinguishable also by lightness */
+                      : oklch((dark ? 0.5 : 0.82) + 0.14 * (part - 0.5) + 0.02 * wave, 0.1, 90);
 }
 
-const KIND_HUES = [250, 30, 320, 145, 200, 0, 0, 60];
+/* By enum frame_kind: user, kernel, guest, JIT, inlined, idle, marker, waker. */
+const KIND_CATEGORIES = [0, KERNEL, 1, JIT, 5, -1, -1, 6];
 
 function byKind(kind: number, dark: boolean): Packed {
-    if (kind === 5 || kind === 6)
-        return oklch(dark ? 0.36 : 0.88, 0, 0);
-    return oklch(dark ? 0.5 : 0.82, 0.085, KIND_HUES[kind] ?? 250);
+    const category = KIND_CATEGORIES[kind] ?? 0;
+    return category < 0 ? oklch(dark ? 0.36 : 0.91, 0.004, 260) : categoryColor(category, 1, dark);
 }
 
 function bySelf(tone: number, dark: boolean): Packed {
@@ -131,25 +143,24 @@ export interface Ink {
     text: string;
     faint: string;
     line: string;
-    match: Packed;
+    accent: Packed; /* of matches */
     same: string;
     selected: string;
     idle: Packed;
     unknown: Packed;
-    off: Packed; /* off CPU */
+    dots: string; /* on unknown functions */
     waits: string; /* the part of a box that waits */
-    hatch: string; /* over waits and truncated stacks */
     loss: string;
 }
 
 function makeInk(dark: boolean): Ink {
     return dark
-        ? { page: oklch(0.21, 0.008, 260), text: "#eef0f4", faint: "#98a0ad", line: "#333944", match: oklch(0.58, 0.17, 330),
-            same: "#8fb4ff", selected: "#ffffff", idle: oklch(0.34, 0.004, 260),
-            unknown: oklch(0.4, 0.004, 260), off: oklch(0.33, 0.035, 250), waits: "rgb(165 195 255 / 55%)", hatch: "rgb(255 255 255 / 16%)", loss: "#ff9d97" }
-        : { page: oklch(0.995, 0, 0), text: "#1b2028", faint: "#667080", line: "#e3e6eb", match: oklch(0.76, 0.15, 330),
-            same: "#2f62c9", selected: "#10141a", idle: oklch(0.9, 0.003, 260),
-            unknown: oklch(0.86, 0.003, 260), off: oklch(0.9, 0.03, 250), waits: "rgb(52 88 150 / 55%)", hatch: "rgb(20 28 45 / 13%)", loss: "#b3261e" };
+        ? { page: packed("#14171b"), text: "#f2f4f7", faint: "#949eab", line: "#2b3139", accent: packed("#86b1ff"),
+            same: "#86b1ff", selected: "#e7eaee", idle: packed("#262c34"), unknown: packed("#3a4048"), dots: "#59616c",
+            waits: "rgb(165 195 255 / 55%)", loss: "#ff8f85" }
+        : { page: packed("#ffffff"), text: "#1b1f24", faint: "#626b77", line: "#e3e6ea", accent: packed("#1f5fd0"),
+            same: "#1f5fd0", selected: "#1b1f24", idle: packed("#eff1f4"), unknown: packed("#e2e5e9"), dots: "#b4bac3",
+            waits: "rgb(52 88 150 / 55%)", loss: "#b3261e" };
 }
 
 const cachedInk = cached((theme) => makeInk(theme === "dark"));

@@ -2,6 +2,7 @@
 /* All commands of keys: used by the help, the palette and the keyboard. */
 import type { App } from "./app";
 import { PALETTES } from "./colors";
+import { DENSITIES } from "./density";
 import { ownerFilter } from "./filters";
 import { baseName } from "./format";
 import { exportAs, FORMATS, hasPicture, savePage, savePicture } from "./save";
@@ -119,7 +120,7 @@ export const COMMANDS: Command[] = [
     { title: "Begin stacks at the function", keys: ["f"], group: "Filters", when: chosen, run: (app) => exactly(app, "show-from") },
     { title: "Only stacks with the function", keys: ["F"], group: "Filters", when: chosen, run: (app) => exactly(app, "focus") },
     { title: "Merge the function into its callers", keys: ["m"], group: "Filters", when: chosen, run: (app) => exactly(app, "hide") },
-    { title: "Drop stacks with the function", keys: ["D"], group: "Filters", when: chosen, run: (app) => exactly(app, "ignore") },
+    { title: "Drop stacks with the function", keys: ["X"], group: "Filters", when: chosen, run: (app) => exactly(app, "ignore") },
     { title: "Collapse recursion", keys: ["r"], group: "Filters", when: open, run: (app) => void app.filters.add({ verb: "collapse", text: "adjacent" }) },
     { title: "Collapse recursion over other functions", keys: ["R"], group: "Filters", when: open, run: (app) => void app.filters.add({ verb: "collapse", text: "cycles" }) },
     { title: "Collapse its module to one frame", keys: ["C"], group: "Filters", when: (app) => Boolean(app.chosen?.module),
@@ -153,6 +154,10 @@ export const COMMANDS: Command[] = [
     { title: "Light theme", keys: [], group: "Page", run: (app) => app.appearance.setTheme("light") },
     { title: "Dark theme", keys: [], group: "Page", run: (app) => app.appearance.setTheme("dark") },
     { title: "The system's theme", keys: [], group: "Page", run: (app) => app.appearance.setTheme("system") },
+    { title: "Heights of rows: compact, normal or large", keys: ["D"], group: "Page", when: open, run: (app) => {
+        app.appearance.setDensity(DENSITIES[(DENSITIES.indexOf(app.appearance.density) + 1) % DENSITIES.length] ?? "normal");
+        app.say(`${app.appearance.density} rows`);
+    } },
     { title: "Colour by name", keys: [], group: "Page", when: open, run: (app) => void app.setColor(Tone.Name) },
     { title: "Colour by module", keys: [], group: "Page", when: open, run: (app) => void app.setColor(Tone.Module) },
     { title: "Colour by kind", keys: [], group: "Page", when: open, run: (app) => void app.setColor(Tone.Kind) },

@@ -12,11 +12,11 @@ function scaled(value: number, steps: [number, string][]): string {
     return `${GROUPS.format(value)} ${unit}`;
 }
 
-/* toPrecision without an exponent and without trailing zeros. */
+/* toPrecision without an exponent, and without decimals that are all zero. */
 function tidy(text: string): string {
     const [figure = "", ...unit] = text.split(" ");
     const plain = figure.includes("e") ? String(Number(figure)) : figure;
-    return [plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain, ...unit].join(" ");
+    return [plain.replace(/\.0+$/, ""), ...unit].join(" ").replace("-", "\u2212");
 }
 
 const TIME: [number, string][] = [[60e9, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]];
@@ -51,13 +51,24 @@ export function count(value: number): string {
     return GROUPS.format(value);
 }
 
+/* Three digits. */
+function percentText(percent: number): string {
+    const size = Math.abs(percent);
+    return `${percent.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0)} %`;
+}
+
 export function share(part: number, whole: number): string {
     if (!(whole > 0))
         return "";
     const percent = (part / whole) * 100;
     if (percent === 0)
-        return "0%";
-    return Math.abs(percent) < 0.01 ? "<0.01%" : `${percent.toFixed(Math.abs(percent) < 10 ? 2 : 1)}%`;
+        return "0 %";
+    return Math.abs(percent) < 0.01 ? "<0.01 %" : percentText(percent);
+}
+
+/* From one share to another. */
+export function shares(low: number, high: number): string {
+    return `${(low * 100).toFixed(1)}\u2013${(high * 100).toFixed(1)} %`;
 }
 
 /* A change of a share, in percentage points, with its sign. */
@@ -86,6 +97,12 @@ export function shownName(name: string): string {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the regex searches for them
     return name.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
         (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/* For the user: the clocks of the kernel measure CPU time. */
+export function eventName({ name, unit }: { name: string; unit: string }): string {
+    const known = unit === "ns" ? { "cpu-clock": "CPU time", "task-clock": "CPU time", "off-cpu": "Waiting" }[name] : undefined;
+    return known ?? `${shownName(name)}${unit && unit !== name ? ` (${unit})` : ""}`;
 }
 
 /* Of a mark on the time line. */

@@ -6,6 +6,7 @@ import { Core, unpack } from "./core";
 import { fileOfDrop, pairOfDrop } from "./folder";
 import { Live } from "./live";
 import { keepTemplate } from "./save";
+import { onPhoneChange } from "./phone";
 import { readState } from "./state";
 import { Root } from "./ui/root";
 
@@ -80,6 +81,7 @@ async function main(): Promise<void> {
     addEventListener("keydown", (event) => onKey(app, event));
     addEventListener("hashchange", () => void app.follow());
     acceptFiles(app);
+    onPhoneChange(() => app.tracks.arrange());
     /* for the tests and benchmarks, which control the page from outside */
     Object.assign(window, { stoke: app });
     app.live?.start();

@@ -9,7 +9,7 @@ import { type Painter, painterFor, roomFor } from "./painter";
 import { BOX_WORDS, type Drawing, MATCH } from "./protocol";
 import { DRAG_LEAST } from "./viewport";
 
-const MAP = 52;
+export const MAP = 52;
 const MARK_ROWS = 1000; /* rows searched for marks */
 
 export class Minimap {
@@ -76,7 +76,7 @@ export class Minimap {
         const { marks } = this;
         if (!marks)
             return;
-        pen.fillStyle = css(colors.match);
+        pen.fillStyle = css(colors.accent);
         for (let x = 0; x < marks.length;) {
             let end = x;
             while (end < marks.length && marks[end])

@@ -2,16 +2,19 @@
 /* What is above the boxes of a chart: names, patterns, outlines, lanes, the ruler. */
 import type { ChartView } from "./chart";
 import { css, type Ink, ink } from "./colors";
+import { tokens } from "./tokens";
 import { threadName, weight } from "./format";
 import { Measure } from "./measure";
-import { BOX_WORDS, Chart, CUT, type Lane, OFF, Owner, SAME, UNKNOWN } from "./protocol";
-import { ROW, RULER } from "./viewport";
+import { BOX_WORDS, Chart, CUT, type Lane, MATCH, OFF, Owner, SAME, UNKNOWN } from "./protocol";
+import { heights } from "./density";
+import { RULER } from "./viewport";
 
 const TEXT_LEAST = 22; /* minimum pixels of a box with text */
-const LETTERS_LEAST = 4; /* minimum letters of a name; fewer are useless */
-const FONT = '11.5px Inter, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Arial, system-ui, sans-serif';
+const FAMILY = 'Inter, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Arial, system-ui, sans-serif';
+const JIT = 3; /* enum frame_kind: FRAME_JIT */
+const HATCH = 6; /* pixels between two lines */
 const ON_STRIP = "#14171b"; /* text on the colours of processes, in both themes */
-const SHADE_LEAST = 8; /* minimum pixels of a box with a pattern */
+const SHADE_LEAST = 3; /* minimum pixels of a box with a pattern */
 const OUTLINE_LEAST = 8; /* minimum pixels of a box with an outline */
 
 export class Overlay {
@@ -31,27 +34,26 @@ export class Overlay {
         const scale = this.canvas.width / this.chart.width;
         pen.setTransform(scale, 0, 0, scale, 0, 0);
         pen.clearRect(0, 0, this.chart.width, this.chart.height);
-        pen.font = FONT;
+        pen.font = `${11.5 + heights.text}px ${FAMILY}`;
         pen.textBaseline = "middle";
         const words = new Uint32Array(last.boxes);
         const sizes = new Float32Array(last.boxes);
+        const top = (at: number): number => this.chart.yOf(words[at + 2] as number, this.chart.drawn.scroll);
+        const wide = (at: number): boolean => (sizes[at + 1] as number) >= SHADE_LEAST;
         for (let at = 0; at < words.length; at += BOX_WORDS)
-            if (((words[at + 5] as number) >>> 16) & (UNKNOWN | CUT | OFF) && (sizes[at + 1] as number) >= SHADE_LEAST)
-                this.shade((words[at + 5] as number) >>> 16, sizes[at] as number, sizes[at + 1] as number,
-                    this.chart.yOf(words[at + 2] as number, this.chart.drawn.scroll));
+            if (wide(at))
+                this.shade(words[at + 5] as number, sizes[at] as number, sizes[at + 1] as number, top(at));
         pen.fillStyle = colors.waits;
         for (let at = 0; at < words.length && this.chart.options.kind !== Chart.Time; at += BOX_WORDS)
-            if ((words[at + 5] as number) >>> 24 && (sizes[at + 1] as number) >= 3)
-                this.showWaits((words[at + 5] as number) >>> 24, sizes[at] as number, sizes[at + 1] as number,
-                    this.chart.yOf(words[at + 2] as number, this.chart.drawn.scroll));
-        for (let at = 0; at < words.length; at += BOX_WORDS) {
-            if ((sizes[at + 1] as number) < TEXT_LEAST)
-                continue;
-            const strip = (((words[at + 5] as number) >>> 8) & 255) === Owner.Process;
-            pen.fillStyle = strip ? ON_STRIP : colors.text;
-            this.write(words[at + 4] as number, sizes[at] as number, sizes[at + 1] as number,
-                    this.chart.yOf(words[at + 2] as number, this.chart.drawn.scroll));
-        }
+            if ((words[at + 5] as number) >>> 24 && wide(at))
+                this.showWaits((words[at + 5] as number) >>> 24, sizes[at] as number, sizes[at + 1] as number, top(at));
+        for (let at = 0; at < words.length; at += BOX_WORDS)
+            if ((sizes[at + 1] as number) >= TEXT_LEAST)
+                this.write(words[at + 4] as number, words[at + 5] as number, sizes[at] as number, sizes[at + 1] as number, top(at), colors);
+        pen.fillStyle = css(colors.accent);
+        for (let at = 0; at < words.length; at += BOX_WORDS)
+            if (((words[at + 5] as number) >>> 16) & MATCH && wide(at))
+                pen.fillRect(sizes[at] as number, top(at) + heights.box - 4, Math.max(1, (sizes[at + 1] as number) - 1), 3);
         pen.lineWidth = 1.5;
         pen.strokeStyle = pen.fillStyle = colors.same;
         for (let at = 0; at < words.length; at += BOX_WORDS)
@@ -59,10 +61,14 @@ export class Overlay {
                 this.markSame(sizes[at] as number, sizes[at + 1] as number, this.chart.yOf(words[at + 2] as number, this.chart.drawn.scroll));
         const { selected, selectedIn } = this.chart.app;
         if (selected && selectedIn === this.chart.options.kind) {
-            pen.strokeStyle = colors.selected;
-            pen.lineWidth = 2;
             const x = this.chart.xOf(selected.from);
-            this.outline(x, this.chart.xOf(selected.to) - x, this.chart.yOf(selected.row, this.chart.drawn.scroll));
+            const y = this.chart.yOf(selected.row, this.chart.drawn.scroll);
+            pen.lineWidth = 4;
+            pen.strokeStyle = css(colors.page);
+            this.outline(x, this.chart.xOf(selected.to) - x, y);
+            pen.lineWidth = 2;
+            pen.strokeStyle = colors.selected;
+            this.outline(x, this.chart.xOf(selected.to) - x, y);
         }
         const { marked } = this.chart;
         if (marked) {
@@ -81,12 +87,21 @@ export class Overlay {
     }
 
     /* Unknown functions are dotted; waits, and frames that represent missing ones, are
-     * hatched. */
-    private shade(flags: number, x: number, width: number, y: number): void {
-        const dotted = (flags & (CUT | OFF)) === 0;
+     * hatched; JIT code has a dotted lower edge. */
+    private shade(look: number, x: number, width: number, y: number): void {
+        const flags = look >>> 16;
         const left = Math.max(0, x);
-        this.pen.fillStyle = this.pattern(dotted) ?? "transparent";
-        this.pen.fillRect(left, y, Math.min(this.chart.width, x + width - 1) - left, ROW - 1);
+        const right = Math.min(this.chart.width, x + width - 1);
+        const dark = this.chart.app.appearance.dark;
+        const name = flags & OFF ? `wait ${(look & 255) % 5}` : flags & CUT ? "cut" : flags & UNKNOWN ? "dots" : "";
+        if (name) {
+            this.pen.fillStyle = this.pattern(name, dark) ?? "transparent";
+            this.pen.fillRect(left, y, right - left, heights.box - 1);
+        } else if (((look >>> 8) & 255) === JIT) {
+            this.pen.fillStyle = ink(dark).faint;
+            for (let at = Math.ceil(left / 4) * 4; at < right; at += 4)
+                this.pen.fillRect(at, y + heights.box - 3, 2, 2);
+        }
     }
 
     /* A line along the lower edge, for the share of the box's time that waits. */
@@ -94,29 +109,39 @@ export class Overlay {
         const left = Math.max(0, x);
         const right = Math.min(this.chart.width, x + (width - 1) * (part / 255));
         if (right > left)
-            this.pen.fillRect(left, y + ROW - 4, right - left, 3);
+            this.pen.fillRect(left, y + heights.box - 4, right - left, 3);
     }
 
-    private pattern(dotted: boolean): CanvasPattern | null {
-        const name = `${dotted} ${this.chart.app.appearance.dark}`;
-        let found = this.patterns.get(name);
+    private pattern(name: string, dark: boolean): CanvasPattern | null {
+        const key = `${name} ${dark} ${devicePixelRatio}`;
+        let found = this.patterns.get(key);
         if (found === undefined) {
+            const scale = devicePixelRatio || 1;
             const tile = document.createElement("canvas");
-            tile.width = tile.height = dotted ? 5 : 8;
+            tile.width = tile.height = Math.round(HATCH * scale);
             const pen = tile.getContext("2d") as CanvasRenderingContext2D;
-            pen.fillStyle = pen.strokeStyle = ink(this.chart.app.appearance.dark).hatch;
-            pen.lineWidth = 2;
-            if (dotted)
-                pen.fillRect(1, 1, 2, 2);
-            for (const shift of dotted ? [] : [-8, 0, 8]) {
-                pen.moveTo(shift - 1, 9);
-                pen.lineTo(shift + 9, -1);
-            }
-            pen.stroke();
+            pen.scale(tile.width / HATCH, tile.height / HATCH);
+            this.drawTile(pen, name, dark);
             found = this.pen.createPattern(tile, "repeat");
-            this.patterns.set(name, found);
+            found?.setTransform(new DOMMatrix().scale(1 / scale));
+            this.patterns.set(key, found);
         }
         return found;
+    }
+
+    private drawTile(pen: CanvasRenderingContext2D, name: string, dark: boolean): void {
+        const { dots } = ink(dark);
+        const wait = name.startsWith("wait") ? Number(name.slice(5)) : -1;
+        pen.fillStyle = dots;
+        pen.strokeStyle = tokens().waits[wait]?.[0] ?? dots;
+        pen.lineWidth = wait < 0 || wait === 4 ? 1 : 1.6;
+        if (name === "dots")
+            pen.fillRect(1, 1, 2, 2);
+        for (const shift of name === "dots" ? [] : [-HATCH, 0, HATCH]) {
+            pen.moveTo(shift - 1, HATCH + 1);
+            pen.lineTo(shift + HATCH + 1, -1);
+        }
+        pen.stroke();
     }
 
     /* An outline would hide a narrow box, so it is underlined. */
@@ -124,35 +149,36 @@ export class Overlay {
         if (width >= OUTLINE_LEAST)
             this.outline(x, width, y);
         else
-            this.pen.fillRect(x, y + ROW - 4, Math.max(1, width - 1), 3);
+            this.pen.fillRect(x, y + heights.box - 4, Math.max(1, width - 1), 3);
     }
 
     private outline(x: number, width: number, y: number): void {
         const left = Math.max(-4, x);
         const right = Math.min(this.chart.width + 4, x + width);
         if (right > left)
-            this.pen.strokeRect(left + 0.5, y + 0.5, Math.max(1, right - left - 2), ROW - 2);
+            this.pen.strokeRect(left + 0.5, y + 0.5, Math.max(1, right - left - 2), heights.box - 2);
     }
 
-    private write(label: number, x: number, width: number, y: number): void {
-        const name = this.chart.app.names.get(label);
+    /* The name; on a wait it has a plate. */
+    private write(label: number, look: number, x: number, width: number, y: number, colors: Ink): void {
+        const { pen } = this;
         const left = Math.max(x, 0) + 4;
         const room = Math.min(x + width, this.chart.width) - 4 - left;
-        if (name && room > 8)
-            this.pen.fillText(this.fit(name, room), left, y + ROW / 2);
-    }
-
-    private fit(name: string, room: number): string {
-        const cut = this.measure.fit(name, room);
-        if (!cut)
-            return name;
-        return cut.head + name.length - cut.tail >= LETTERS_LEAST ? `${name.slice(0, cut.head)}\u2026${name.slice(cut.tail)}` : "";
+        const name = room > 8 ? this.measure.fit(this.chart.app.names.get(label) ?? "", room) : "";
+        if (!name)
+            return;
+        if ((look >>> 16) & (OFF | CUT)) {
+            pen.fillStyle = css(colors.page);
+            pen.fillRect(left - 2, y + 2, this.measure.width(name, room) + 4, heights.box - 5);
+        }
+        pen.fillStyle = ((look >>> 8) & 255) === Owner.Process ? ON_STRIP : colors.text;
+        pen.fillText(name, left, y + heights.box / 2);
     }
 
     private writeLane(lane: Lane, colors: Ink): void {
         const { pen } = this;
         const y = this.chart.yOf(lane.row, this.chart.drawn.scroll);
-        if (y > this.chart.height || y + ROW < 0)
+        if (y > this.chart.height || y + heights.box < 0)
             return;
         pen.strokeStyle = colors.line;
         pen.lineWidth = 1;
@@ -163,7 +189,7 @@ export class Overlay {
         pen.fillStyle = colors.faint;
         const unit = this.chart.app.shown?.unit ?? "";
         const name = lane.name || lane.tid !== undefined || this.chart.app.filters.threadsBy === "all" ? threadName(lane) : "all threads";
-        pen.fillText(`${name}  \u00b7  ${weight(lane.weight, unit)}`, 8, y + ROW / 2);
+        pen.fillText(`${name}  \u00b7  ${weight(lane.weight, unit)}`, 8, y + heights.box / 2);
     }
 
     private paintRuler(colors: Ink): void {

@@ -173,21 +173,56 @@ function flatPainter(canvas: HTMLCanvasElement): Painter | null {
     };
 }
 
-let card: boolean | null = null;
+/* Whether the browser reports a graphics card: the start of a software renderer alone takes
+ * longer than many pictures. */
+function reportsCard(): boolean {
+    const gl = document.createElement("canvas").getContext("webgl2", { failIfMajorPerformanceCaveat: true });
+    const info = gl?.getExtension("WEBGL_debug_renderer_info");
+    const name = gl ? String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER)) : "";
+    gl?.getExtension("WEBGL_lose_context")?.loseContext();
+    return gl !== null && !/swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
+}
 
-/* Whether a graphics card draws: a software renderer takes a second per frame. */
-function hasCard(): boolean {
-    if (card === null) {
-        const gl = document.createElement("canvas").getContext("webgl2", { failIfMajorPerformanceCaveat: true });
-        const info = gl?.getExtension("WEBGL_debug_renderer_info");
-        const name = gl ? String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER)) : "";
-        card = gl !== null && !/swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
-        gl?.getExtension("WEBGL_lose_context")?.loseContext();
+const TRIAL = { width: 600, height: 160, boxes: 2000, pictures: 3 };
+
+/* The ms of a small picture, drawn completely; infinite without a painter. */
+function trial(make: (canvas: HTMLCanvasElement) => Painter | null, finish: (canvas: HTMLCanvasElement) => void): number {
+    const canvas = document.createElement("canvas");
+    canvas.width = TRIAL.width;
+    canvas.height = TRIAL.height;
+    const painter = make(canvas);
+    if (!painter)
+        return Number.POSITIVE_INFINITY;
+    const boxes = roomFor(TRIAL.boxes);
+    boxes.count = TRIAL.boxes;
+    for (let i = 0; i < TRIAL.boxes; i++) {
+        boxes.x[i] = (i * 37) % TRIAL.width;
+        boxes.width[i] = 1 + (i % 40);
+        boxes.row[i] = Math.floor((i * 8) / TRIAL.boxes);
+        boxes.color[i] = 0xff000000 + i * 2500;
     }
-    return card;
+    const geometry: Geometry = { width: TRIAL.width, height: TRIAL.height, rowHeight: 20, top: 0, direction: 1, page: 0xffffffff };
+    painter.paint(boxes, geometry); /* compiles */
+    finish(canvas);
+    const start = performance.now();
+    for (let i = 0; i < TRIAL.pictures; i++)
+        painter.paint(boxes, geometry);
+    finish(canvas);
+    return (performance.now() - start) / TRIAL.pictures;
+}
+
+let faster: boolean | null = null;
+
+/* Whether WebGL draws at least as fast as writing pixels; measured once. */
+function cardIsFaster(): boolean {
+    faster ??= reportsCard() && trial(glPainter, (canvas) => {
+        const gl = canvas.getContext("webgl2");
+        gl?.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
+    }) <= trial(flatPainter, (canvas) => canvas.getContext("2d")?.getImageData(0, 0, 1, 1));
+    return faster;
 }
 
 /* Null only if there is no canvas at all. */
 export function painterFor(canvas: HTMLCanvasElement): Painter | null {
-    return (hasCard() ? glPainter(canvas) : null) ?? flatPainter(canvas);
+    return (cardIsFaster() ? glPainter(canvas) : null) ?? flatPainter(canvas);
 }

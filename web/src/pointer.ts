@@ -6,6 +6,8 @@ import { NONE } from "./protocol";
 import type { Tip } from "./tip";
 import { DRAG_LEAST } from "./viewport";
 
+const LONG_PRESS = 500; /* ms */
+
 /* The position where a button was pressed. */
 interface Grip {
     x: number;
@@ -19,6 +21,7 @@ interface Grip {
 
 export class Pointer {
     private grip: Grip | null = null;
+    private pressing = 0; /* the timer of a long press */
     private readonly touches = new Map<number, PointerEvent>();
 
     constructor(private readonly chart: ChartView, private readonly tip: Tip) {
@@ -60,6 +63,14 @@ export class Pointer {
         this.touches.set(event.pointerId, event);
         this.tip.hide();
         this.chart.stopGlide();
+        if (event.pointerType === "touch")
+            this.pressing = window.setTimeout(() => {
+                if (this.touches.size > 1)
+                    return;
+                if (this.grip)
+                    this.grip.moved = true; /* the release does not select */
+                void this.openMenu(event);
+            }, LONG_PRESS);
         if (event.button === 0)
             this.grip = {
                 x: event.offsetX, y: event.offsetY, from: this.chart.from, to: this.chart.to, scroll: this.chart.scroll, moved: false,
@@ -84,8 +95,10 @@ export class Pointer {
 
     private onMove(event: PointerEvent): void {
         const grip = this.grip;
-        if (this.pinch(event))
+        if (this.pinch(event)) {
+            clearTimeout(this.pressing);
             return;
+        }
         if (!grip) {
             void this.tip.show(event);
             return;
@@ -95,6 +108,7 @@ export class Pointer {
         if (!grip.moved && Math.hypot(x, y) < DRAG_LEAST)
             return;
         grip.moved = true;
+        clearTimeout(this.pressing);
         if (grip.span) {
             const ends = [this.chart.valueAt(grip.x), this.chart.valueAt(event.offsetX)];
             this.chart.span = [Math.max(0, Math.min(...ends)), Math.min(this.chart.full, Math.max(...ends))];
@@ -107,6 +121,7 @@ export class Pointer {
     }
 
     private forget(): void {
+        clearTimeout(this.pressing);
         this.grip = null;
         this.touches.clear();
     }

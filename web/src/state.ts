@@ -63,7 +63,7 @@ export const START: ViewState = {
     order: 0,
     flame: false,
     up: false,
-    color: Tone.Name,
+    color: Tone.Module,
     peek: false,
     sides: false,
     search: "",
@@ -151,6 +151,8 @@ export function filterText(f: Filter, time: (ns: number) => string): string {
     switch (f.verb) {
         case "time":
             return `${time(f.from ?? 0)} \u2013 ${time(f.to ?? 0)}`;
+        case "pid":
+            return /,.*,/.test(f.text) ? `${f.text.split(",").length} processes` : `process ${f.text}`;
         case "collapse":
             return f.text === "cycles" ? "recursion over others collapsed" : "recursion collapsed";
         case "by":

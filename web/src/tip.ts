@@ -51,7 +51,7 @@ export class Tip {
             const of = info.total === undefined ? this.chart.full : total;
             const figure = info.total === undefined && this.chart.info?.timed ? time(size) : weight(size, unit);
             const figures = document.createElement("b");
-            figures.textContent = `${figure} (${((size / (of || 1)) * 100).toFixed(2)}%)`;
+            figures.textContent = `${figure} (${share(size, of || 1)})`;
             if (info.waiting && !info.off)
                 figures.textContent += `, ${share(info.waiting, size)} waiting`;
             const name = document.createElement("span");
@@ -71,10 +71,10 @@ export class Tip {
         const after = info.total ?? 0;
         const { low = 0, high = 0, verdict = Verdict.Noise, ...shares } = info.change ?? { before: 0, after: 0 };
         const rows = [
-            ["Before", weight(before, unit), share(before, base_total) || "0%"],
-            ["After", weight(after, unit), share(after, total) || "0%"],
+            ["Before", weight(before, unit), share(before, base_total) || "0 %"],
+            ["After", weight(after, unit), share(after, total) || "0 %"],
             ["Change", signed(after - before, unit), `${points(shares.after - shares.before)} points`],
-            ["95%", verdict === Verdict.Few ? "too few samples" : verdict === Verdict.Noise ? "within noise" : "", `${points(low)}\u2026${points(high)}`],
+            ["95 %", verdict === Verdict.Few ? "too few samples" : verdict === Verdict.Noise ? "within noise" : "", `${points(low)}\u2026${points(high)}`],
         ];
         for (const cells of rows) {
             const row = table.insertRow();

@@ -2,6 +2,8 @@
 /* The tracks: which are shown, and what is selected in them. */
 import type { App } from "./app";
 import { MACHINE_LAYERS, type TracksInfo } from "./protocol";
+import { heights } from "./density";
+import { isPhone } from "./phone";
 import type { Filter } from "./state";
 
 export type TrackKind = "machine" | "marks" | "process" | "thread" | "cpus" | "cpu";
@@ -11,12 +13,15 @@ export interface Track {
     index: number; /* of the process, thread or CPU */
     top: number;
     height: number;
+    label: number; /* pixels of the label above it; 0: the label is at its left */
 }
 
 const FIRST_SHOWN = 12; /* tracks at first */
 const TINY = 0.003; /* share of the CPU time of a process that is not shown at first */
 const MAIN = 0.8; /* share of the CPU time of a process that is open at first */
-const HEIGHTS: Record<TrackKind, number> = { machine: 62, marks: 20, process: 26, thread: 20, cpus: 28, cpu: 20 };
+const MACHINE = 62;
+const heightOf = (kind: TrackKind): number => kind === "machine" ? MACHINE : kind === "process" || kind === "cpus" ? heights.process : heights.thread;
+const LABEL = 16;
 const LANE = 3; /* height of a CPU among all CPUs: 2 pixels and a gap */
 
 export class Tracks {
@@ -24,6 +29,7 @@ export class Tracks {
     rows: Track[] = [];
     height = 0;
     version = 0; /* increases when other rows are shown */
+    density = ""; /* of the rows */
     span: [number, number] | null = null; /* selected, but not committed: in ns */
     private readonly shown = new Set<number>(); /* processes */
     private readonly open = new Set<number>();
@@ -69,13 +75,14 @@ export class Tracks {
         }
     }
 
-    private arrange(): void {
+    arrange(): void {
         const { info } = this;
         const rows: Track[] = [];
         let top = 0;
-        const add = (kind: TrackKind, index: number, height = HEIGHTS[kind]): void => {
-            rows.push({ kind, index, top, height });
-            top += height;
+        const label = isPhone() ? LABEL : 0;
+        const add = (kind: TrackKind, index: number, height = heightOf(kind)): void => {
+            rows.push({ kind, index, top, height: height + label, label });
+            top += height + label;
         };
         if (info) {
             add("machine", 0);
@@ -95,6 +102,7 @@ export class Tracks {
             }
         }
         this.rows = rows;
+        this.density = this.app.appearance.density;
         this.height = top;
         this.version++;
         this.app.changed();
@@ -282,7 +290,7 @@ export class Tracks {
         const process = this.info?.processes[track.index];
         const thread = this.info?.threads[track.index];
         if (track.kind === "process" && process)
-            return process.pid === undefined ? { verb: "comm", text: process.name } : { verb: "pid", text: String(process.pid) };
+            return process.ids ? { verb: "pid", text: process.ids } : process.pid === undefined ? { verb: "comm", text: process.name } : { verb: "pid", text: String(process.pid) };
         if (track.kind === "thread" && thread)
             return thread.tid === undefined ? { verb: "comm", text: thread.name } : { verb: "tid", text: String(thread.tid) };
         if (track.kind === "cpu")

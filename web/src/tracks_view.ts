@@ -199,7 +199,7 @@ export class TracksView {
         for (const row of this.visible()) {
             pen.fillStyle = colors.line2;
             pen.fillRect(0, row.top - this.scroll + row.height - 1, this.width, 1);
-            this.paintTrack(row, row.top - this.scroll, colors);
+            this.paintTrack({ ...row, height: row.height - row.label }, row.top + row.label - this.scroll, colors);
         }
     }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The visible part of a chart: its range on the axis, its rows, and the pixels of both. */
 
-export const ROW = 20;
+import { heights } from "./density";
+
 export const RULER = 22;
 export const DRAG_LEAST = 4; /* pixels; less is a click */
 
@@ -17,16 +18,16 @@ export class Viewport {
     ruler = 0; /* height of the ruler */
 
     protected get most(): number {
-        return Math.max(0, this.rows * ROW - (this.height - this.ruler));
+        return Math.max(0, this.rows * heights.box - (this.height - this.ruler));
     }
 
     /* y of the top of a row. */
     yOf(row: number, scroll = this.scroll): number {
-        return this.flame ? this.height - (row + 1) * ROW + scroll : this.ruler + row * ROW - scroll;
+        return this.flame ? this.height - (row + 1) * heights.box + scroll : this.ruler + row * heights.box - scroll;
     }
 
     rowAt(y: number): number {
-        return Math.floor(this.flame ? (this.height + this.scroll - y) / ROW : (y - this.ruler + this.scroll) / ROW);
+        return Math.floor(this.flame ? (this.height + this.scroll - y) / heights.box : (y - this.ruler + this.scroll) / heights.box);
     }
 
     xOf(value: number): number {

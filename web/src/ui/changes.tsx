@@ -21,12 +21,12 @@ function Figures({ app, info }: { app: App; info: ComparisonInfo }) {
     const { total, base_total, unit } = app.shown ?? { total: 0, base_total: 0, unit: "" };
     const [before, after] = info.sides;
     const sign = total < base_total ? "\u2212" : "+";
-    const ratio = base_total > 0 ? `, ${sign}${Math.abs((total / base_total - 1) * 100).toFixed(0)}%` : "";
+    const ratio = base_total > 0 ? `, ${sign}${Math.abs((total / base_total - 1) * 100).toFixed(0)} %` : "";
     return (
         <dl class="sums">
             <div><dt>{shownName(after?.event ?? "")}</dt><dd><b>{signed(total - base_total, unit)}</b> {weight(base_total, unit)} {"\u2192"} {weightUnit(total, unit)}{ratio}</dd></div>
             <div><dt>Samples</dt><dd>{count(Math.round(before?.samples ?? 0))} {"\u2192"} {count(Math.round(after?.samples ?? 0))}</dd></div>
-            <div><dt>Changed by more than noise</dt><dd>{count(info.found)} {info.found === 1 ? "function" : "functions"}, {(info.explained * 100).toFixed(0)}% of all changes</dd></div>
+            <div><dt>Changed by more than noise</dt><dd>{count(info.found)} {info.found === 1 ? "function" : "functions"}, {(info.explained * 100).toFixed(0)} % of all changes</dd></div>
             <div><dt>Method</dt><dd>{methodOf(info)}</dd></div>
             {before?.event !== after?.event && <div><dt>Caution</dt><dd>{shownName(before?.event ?? "")} before, {shownName(after?.event ?? "")} after</dd></div>}
         </dl>

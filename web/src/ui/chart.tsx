@@ -26,7 +26,7 @@ function Spoken({ app, view, kind }: { app: App; view: ChartView | null; kind: C
             {rows.map((row) => (
                 <li key={row.box} role="treeitem" aria-level={row.row + 1} aria-selected={app.selected?.box === row.box}>
                     <button type="button" tabIndex={-1} onClick={() => void app.select(kind, row.box)}>
-                        {row.name}, {(row.width * 100).toFixed(0)}% of the view
+                        {row.name}, {(row.width * 100).toFixed(0)} % of the view
                     </button>
                 </li>
             ))}

@@ -2,12 +2,13 @@
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 import { ownerFilter } from "../filters";
-import { baseName, count, interval, points, share, shownName, signed, time, weight, weightUnit } from "../format";
+import { baseName, count, interval, points, share, shares, shownName, signed, time, weight, weightUnit } from "../format";
 import { type BoxInfo, Chart, type Difference, type FunctionInfo, type TreeRow, Verdict } from "../protocol";
 import { Ends, LabelDot } from "./name";
 import { changeClass, intervalText } from "./rows";
 
 const STACK_SHOWN = 200;
+const FEW = 10; /* samples: a share of fewer is not significant */
 
 function Numbers({ app, title, self, total, waiting }: { app: App; title: string; self: number; total: number; waiting?: number | undefined }) {
     const shown = app.shown;
@@ -24,11 +25,34 @@ function Numbers({ app, title, self, total, waiting }: { app: App; title: string
                 {waiting !== undefined && <tr title="Of the total"><th>Waiting</th><td>{weight(waiting, shown.unit)}</td><td>{share(waiting, shown.total)}</td></tr>}
                 {sampled && (
                     <tr class="faint" title="The 95 % confidence interval of the share">
-                        <th>95%</th><td colSpan={2}>{(low * 100).toFixed(1)} {"\u2013"} {(high * 100).toFixed(1)}%</td>
+                        <th>95 %</th><td colSpan={2}>{shares(low, high)}</td>
                     </tr>
                 )}
             </tbody>
         </table>
+    );
+}
+
+/* Self and total of the whole function, with the 95 % confidence intervals of the shares. */
+function KeyFigures({ app, self, total }: { app: App; self: number; total: number }) {
+    const shown = app.shown;
+    if (!shown)
+        return null;
+    const sampled = shown.samples > 0 && shown.samples < 1e6;
+    return (
+        <div class="key-figures">
+            {([["Self", self], ["Total", total]] as const).map(([title, value]) => {
+                const [low, high] = interval(value, shown.total || 1, Math.max(1, shown.samples));
+                const samples = Math.round((value / (shown.total || 1)) * shown.samples);
+                return (
+                    <p key={title}>
+                        <span>{title}</span>
+                        <b>{weight(value, shown.unit)}</b> <em>{share(value, shown.total)}</em>
+                        {sampled && <small title="The 95 % confidence interval of the share">{samples < FEW ? `${count(samples)} ${samples === 1 ? "sample" : "samples"}, too few` : `${shares(low, high)}, ${count(samples)} samples`}</small>}
+                    </p>
+                );
+            })}
+        </div>
     );
 }
 
@@ -40,10 +64,10 @@ function Compared({ app, title, before, after, change }: { app: App; title: stri
         <table class="numbers">
             <caption>{title}</caption>
             <tbody>
-                <tr><th>Before</th><td>{weight(before, unit)}</td><td>{share(before, base_total) || "0%"}</td></tr>
-                <tr><th>After</th><td>{weight(after, unit)}</td><td>{share(after, total) || "0%"}</td></tr>
+                <tr><th>Before</th><td>{weight(before, unit)}</td><td>{share(before, base_total) || "0 %"}</td></tr>
+                <tr><th>After</th><td>{weight(after, unit)}</td><td>{share(after, total) || "0 %"}</td></tr>
                 <tr class={changeClass(change)}><th>Change</th><td>{signed(after - before, unit)}</td><td>{points(change.after - change.before)} points</td></tr>
-                <tr class="faint" title="The 95 % confidence interval of the change of the share"><th>95%</th><td>{verdict}</td><td>{intervalText(change)}</td></tr>
+                <tr class="faint" title="The 95 % confidence interval of the change of the share"><th>95 %</th><td>{verdict}</td><td>{intervalText(change)}</td></tr>
             </tbody>
         </table>
     );
@@ -173,7 +197,7 @@ export function Details({ app, head = false }: { app: App; head?: boolean }) {
             {chosen.self_change && <Compared app={app} title="The function: self" before={chosen.base_self ?? 0} after={chosen.self} change={chosen.self_change} />}
             {chosen.change && <Compared app={app} title="The function: total" before={chosen.base_total ?? 0} after={chosen.total} change={chosen.change} />}
             {!head && box?.total !== undefined && !chosen.change && <Numbers app={app} title="This box" self={box.self ?? 0} total={box.total} waiting={box.waiting} />}
-            {!chosen.change && <Numbers app={app} title="The whole function" self={chosen.self} total={chosen.total} />}
+            {!chosen.change && <KeyFigures app={app} self={chosen.self} total={chosen.total} />}
             {!head && box && <Stack app={app} box={box} />}
             {!head && !app.comparedWith && (app.profile?.stacks ?? 0) < NEAR_STACKS && <Neighbours app={app} of={chosen} />}
             <button type="button" class="icon" aria-label="Close" onClick={() => void app.select(0, null)}>{"\u2715"}</button>

@@ -12,6 +12,7 @@ import { filterText } from "../state";
 import { FormatChoice, Formats } from "./formats";
 import { Labels } from "./labels";
 import { MoreTracks } from "./more_tracks";
+import { MenuSheet } from "./sheet";
 import { Licences } from "./licences";
 
 /* Tab moves from the last control of a dialog to the first, and back. */
@@ -330,7 +331,7 @@ function ContextMenu({ app }: { app: App }) {
 }
 
 /* The committed spans, each within the one before. */
-function Crumbs({ app }: { app: App }) {
+export function Crumbs({ app }: { app: App }) {
     const { filters } = app.state;
     const { info } = app.tracks;
     const spans = filters.map((filter, i) => ({ filter, i })).filter(({ filter }) => filter.verb === "time");
@@ -386,6 +387,7 @@ export function Dialogs({ app }: { app: App }) {
             {app.dialog === "filter" && <AddFilter app={app} />}
             {app.dialog === "format" && <ReadAs app={app} />}
             {app.dialog === "export" && <Export app={app} />}
+            {app.dialog === "menu" && <MenuSheet app={app} />}
             {app.menu && <ContextMenu app={app} />}
         </>
     );

@@ -34,7 +34,7 @@ function linesOf(f: FunctionInfo, total: number, baseTotal: number): string[] {
     const points = (f.total / (total || 1) - (f.base_total ?? 0) / (baseTotal || 1)) * 100;
     const change = f.base_total === undefined ? "" : `  ${points < 0 ? "\u2212" : "+"}${Math.abs(points).toFixed(2)}`;
     const module = shownName(baseName(f.module));
-    return [cut(f.name), ...(module ? [module.slice(0, NAME_MOST)] : []), `${share(f.total, total) || "0%"}${own}${change}`];
+    return [cut(f.name), ...(module ? [module.slice(0, NAME_MOST)] : []), `${share(f.total, total) || "0 %"}${own}${change}`];
 }
 
 function sizeOf(pen: CanvasRenderingContext2D, lines: string[]): Size {
@@ -51,13 +51,13 @@ function arrowsOf(info: GraphInfo, total: number): Arrow[] {
         from: at.get(c.caller) ?? 0,
         to: at.get(c.callee) ?? 0,
         weight: 1 + (c.total / (total || 1)) * 99,
-        label: share(c.total, total) || "0%",
+        label: share(c.total, total) || "0 %",
     }));
 }
 
 
-function fillOf(app: App, { match, function: f }: GraphInfo["functions"][number]): string {
-    return css(match ? ink(app.appearance.dark).match : colorOf(app, f));
+function fillOf(app: App, { function: f }: GraphInfo["functions"][number]): string {
+    return css(colorOf(app, f));
 }
 
 /* A window on the plane of the graph. */
@@ -203,7 +203,7 @@ class Window implements Steered {
             pen.rotate((turn * Math.PI) / 180);
             pen.fill(new Path2D(HEAD));
             pen.restore();
-            pen.fillText(share(info.calls[i]?.total ?? 0, app.shown.total) || "0%", ...arrow.label);
+            pen.fillText(share(info.calls[i]?.total ?? 0, app.shown.total) || "0 %", ...arrow.label);
         }
         for (const [i, found] of info.functions.entries()) {
             const box = layout.boxes[i];
@@ -334,7 +334,7 @@ function Picture({ app, drawn }: { app: App; drawn: Drawn }) {
                     <g key={`a${call?.caller} ${call?.callee}`} class={`call ${near ? "near" : ""}`}>
                         <path class="line" d={arrow.path} stroke-width={widthOf(info, i, total)} />
                         <path class="head" d={HEAD} transform={`translate(${arrow.end[0]} ${arrow.end[1]}) rotate(${arrow.end[2]})`} />
-                        <text x={arrow.label[0]} y={arrow.label[1]}>{share(call?.total ?? 0, total) || "0%"}</text>
+                        <text x={arrow.label[0]} y={arrow.label[1]}>{share(call?.total ?? 0, total) || "0 %"}</text>
                     </g>
                 );
             })}
@@ -344,7 +344,7 @@ function Picture({ app, drawn }: { app: App; drawn: Drawn }) {
                     return null;
                 const lines = linesOf(found.function, total, app.shown?.base_total ?? 0);
                 return (
-                    <g key={found.function.label} class={`function ${found.function.label === label ? "chosen" : ""}`} role="treeitem" tabIndex={-1}
+                    <g key={found.function.label} class={`function ${found.function.label === label ? "chosen" : ""} ${found.match ? "match" : ""}`} role="treeitem" tabIndex={-1}
                         aria-selected={found.function.label === label} aria-label={lines.join(", ")} data-label={found.function.label}
                         transform={`translate(${box.x} ${box.y})`}
                         onClick={() => void app.choose(found.function.label)}

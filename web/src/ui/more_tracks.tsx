@@ -20,7 +20,7 @@ export function MoreTracks({ app }: { app: App }) {
         process, index,
         threads: Array.from({ length: process.count }, (_, i) => process.first + i).filter((t) => {
             const thread = info?.threads[t];
-            return matches(process.name, process.pid, thread?.name, thread?.tid);
+            return matches(process.name, process.pid, process.ids, thread?.name, thread?.tid);
         }),
     })).filter((group) => group.threads.length);
     let room = LISTED;
@@ -39,7 +39,7 @@ export function MoreTracks({ app }: { app: App }) {
                     <div key={index} role="group" aria-label={shownName(process.name)}>
                         <label>
                             <input type="checkbox" checked={tracks.processShown(index)} onChange={(event) => tracks.showProcess(index, event.currentTarget.checked)} />
-                            <b>{shownName(process.name) || "(no name)"}</b> <span class="faint">{process.pid}</span>
+                            <b>{shownName(process.name) || "(no name)"}</b> <span class="faint">{process.pid ?? (process.processes ? `\u00d7${process.processes}` : "")}</span>
                             <em>{process.running ? time(process.running) : ""}</em>
                         </label>
                         {threads.map((t) => (

@@ -3,7 +3,7 @@
  * fits. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../app";
-import { ownerColor } from "../boxes";
+import { ownerColor, waitColor } from "../boxes";
 import { colorTable, css, ink, type Packed } from "../colors";
 import { shownName } from "../format";
 import { Measure } from "../measure";
@@ -20,7 +20,7 @@ export function colorOf(app: App, f: FunctionInfo): Packed {
     if (kind === Owner.Process || kind === Owner.Thread)
         return ownerColor(app, kind, app.tone(f.label));
     if (marks & OFF)
-        return colors.off;
+        return waitColor(app.tone(f.label), true);
     if (f.kind === "idle")
         return colors.idle;
     if (color === Tone.Self)
@@ -37,7 +37,7 @@ export function LabelDot({ app, label }: { app: App; label: number }) {
         return null;
     const marks = app.marks(label), kind = app.kind(label);
     const colors = ink(app.appearance.dark);
-    const fill = kind === Owner.Process || kind === Owner.Thread ? ownerColor(app, kind, app.tone(label)) : marks & OFF ? colors.off : marks & (UNKNOWN | CUT) && color !== Tone.Change ? colors.unknown
+    const fill = kind === Owner.Process || kind === Owner.Thread ? ownerColor(app, kind, app.tone(label)) : marks & OFF ? waitColor(app.tone(label), true) : marks & (UNKNOWN | CUT) && color !== Tone.Change ? colors.unknown
         : (colorTable(color, app.appearance.palette, app.appearance.dark)[app.tone(label)] as number);
     return <i class="dot" style={{ background: css(fill) }} />;
 }
@@ -60,21 +60,15 @@ function ofTables(): Measure {
     return measure;
 }
 
-function piece(text: string, name = ""): HTMLElement {
-    const made = document.createElement("span");
-    made.className = name;
-    made.textContent = text;
-    return made;
-}
-
-/* The whole text is in the document, for copying and for screen readers; a middle
- * without room is shown as an ellipsis. */
+/* The whole name is in the document, for copying and for screen readers; without room for
+ * it, the style shows the shorter one. */
 function lay(host: HTMLElement, text: string, room: number): void {
-    const cut = ofTables().fit(text, room);
-    if (cut)
-        host.replaceChildren(piece(text.slice(0, cut.head)), piece(text.slice(cut.head, cut.tail), "cut"), piece(text.slice(cut.tail)));
-    else
-        host.textContent = text;
+    const shown = ofTables().fit(text, room);
+    const cut = document.createElement("span");
+    cut.className = "cut";
+    cut.dataset["shown"] = shown;
+    cut.textContent = text;
+    host.replaceChildren(shown === text ? text : cut);
 }
 
 const texts = new WeakMap<Element, string>();
@@ -88,7 +82,7 @@ const watcher = new ResizeObserver((entries) => {
     }
 });
 
-/* A name, without its middle if there is not enough room. */
+/* A name, shorter if there is not enough room. */
 export function Ends({ text, title = text }: { text: string; title?: string }) {
     const host = useRef<HTMLSpanElement>(null);
     const whole = shownName(text).slice(0, NAME_MOST);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import type { App } from "../app";
 import { chooseFile } from "../commands";
-import { count, share, shownName, time, weightUnit } from "../format";
+import { count, eventName, share, shownName, time, weightUnit } from "../format";
 import { Chart, type Warning } from "../protocol";
+import { isPhone } from "../phone";
 import { INVERTS, severalProcesses, viewsOf } from "../state";
 import { ChartPane } from "./chart";
 import { DropZones } from "./drop";
@@ -15,9 +16,10 @@ import { HeatMap } from "./heat";
 import { LiveRoot } from "./live";
 import { Sandwich } from "./sandwich";
 import { Source } from "./source";
+import { Sheet } from "./sheet";
 import { Splitter } from "./splitter";
 import { Summary } from "./summary";
-import { Bar, Tools } from "./toolbar";
+import { Bar, ColorTools, Tools } from "./toolbar";
 import { TrackPane } from "./tracks";
 import { TreeTable } from "./tree";
 import { Marks, Waits } from "./waits";
@@ -86,7 +88,7 @@ function Part({ app }: { app: App }) {
     const { part, loading } = app;
     if (!part)
         return null;
-    const percent = (share: number): string => `${Math.floor(share * 100)}%`;
+    const percent = (share: number): string => `${Math.floor(share * 100)} %`;
     if (!part.going || !loading)
         return <span class="unread">a part: the first {percent(part.read)} of the file</span>;
     return (
@@ -106,14 +108,14 @@ function Status({ app }: { app: App }) {
         <div class="status" role="status">
             <span>
                 {weightUnit(shown.total, shown.unit)}
-                {shown.unit !== "samples" && shown.event_name && !app.comparedWith && ` of ${shownName(shown.event_name)}`}
+                {shown.unit !== "samples" && shown.event_name && !app.comparedWith && ` of ${eventName({ name: shown.event_name, unit: shown.unit })}`}
                 {app.comparedWith && `, ${weightUnit(shown.base_total, shown.unit)} before`}
                 {shown.unit !== "samples" && ` \u00b7 ${count(shown.samples)} samples`}
             </span>
             {found && (
                 <span class="found">
                     {count(found.functions)} {found.functions === 1 ? "function matches" : "functions match"} {"\u201c"}{state.search}{"\u201d"}: {weightUnit(found.total, shown.unit)},{" "}
-                    {((found.total / (shown.total || 1)) * 100).toFixed(2)}%
+                    {share(found.total, shown.total || 1)}
                 </span>
             )}
             <Part app={app} />
@@ -151,6 +153,8 @@ function Switch({ title, about, on, set }: { title: string; about: string; on: b
     return <button type="button" role="switch" class="switch" aria-checked={on} title={about} onClick={() => set(!on)}>{title}<i /></button>;
 }
 
+const COLORED: readonly string[] = ["left", "time", "sandwich", "tree", "graph", "changes"]; /* views with colours by function */
+
 /* Settings of the view. */
 export function ViewTools({ app }: { app: App }) {
     const { view, up, processes } = app.state;
@@ -160,6 +164,7 @@ export function ViewTools({ app }: { app: App }) {
                 <Switch title="Processes" about="Begin with processes and threads (P)" on={processes} set={(on) => void app.setProcesses(on)} />
             )}
             {view === "sandwich" && <Switch title="Peek" about="List the functions that match the search, each with its direct callers and callees (p)" on={app.state.peek} set={(on) => app.setPeek(on)} />}
+            {COLORED.includes(view) && !isPhone() && <ColorTools app={app} />}
             {INVERTS.includes(view) && <Switch title="Inverted" about="Begin with the leaves, callers below them (v)" on={up} set={(on) => app.setInverted(on)} />}
         </div>
     );
@@ -225,7 +230,7 @@ export function Root({ app, version }: { app: App; version: string }) {
     if (app.live)
         return <LiveRoot app={app} live={app.live} />;
     return (
-        <div class="page">
+        <div class={`page ${isPhone() && app.chosen ? "sheeted" : ""}`}>
             {app.shown ? (
                 <>
                     <header>
@@ -247,9 +252,10 @@ export function Root({ app, version }: { app: App; version: string }) {
                         <main>
                             <Content app={app} />
                         </main>
-                        {sideView(app) && app.appearance.side && <Details app={app} />}
+                        {sideView(app) && app.appearance.side && !isPhone() && <Details app={app} />}
                     </div>
-                    <Status app={app} />
+                    {isPhone() && <Sheet app={app} />}
+                    {(!isPhone() || !app.chosen) && <Status app={app} />}
                 </>
             ) : (
                 <>

@@ -2,10 +2,9 @@
 /* Tables of any length: only the visible rows are in the document. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { interval, points, share, weight } from "../format";
+import { heights } from "../density";
+import { interval, points, share, shares, weight } from "../format";
 import { type Difference, Verdict } from "../protocol";
-
-export const ROW_HEIGHT = 20;
 
 interface Props {
     count: number;
@@ -25,8 +24,8 @@ export function Rows({ count, row, onRange, label, role, onKeyDown, showing, wid
         const at = host.current;
         if (!at)
             return;
-        const from = Math.max(0, Math.floor(at.scrollTop / ROW_HEIGHT) - 10);
-        const to = Math.min(count, from + Math.ceil(at.clientHeight / ROW_HEIGHT) + 20);
+        const from = Math.max(0, Math.floor(at.scrollTop / heights.row) - 10);
+        const to = Math.min(count, from + Math.ceil(at.clientHeight / heights.row) + 20);
         if (from !== range[0] || to !== range[1])
             setRange([from, to]);
         onRange?.(from, to);
@@ -36,19 +35,19 @@ export function Rows({ count, row, onRange, label, role, onKeyDown, showing, wid
         const at = host.current;
         if (!at || showing === undefined || showing < 0)
             return;
-        const y = showing * ROW_HEIGHT;
+        const y = showing * heights.row;
         if (y < at.scrollTop)
             at.scrollTop = y;
-        else if (y + ROW_HEIGHT > at.scrollTop + at.clientHeight)
-            at.scrollTop = y + ROW_HEIGHT - at.clientHeight;
+        else if (y + heights.row > at.scrollTop + at.clientHeight)
+            at.scrollTop = y + heights.row - at.clientHeight;
     }, [showing]);
     const rows: ComponentChildren[] = [];
     for (let i = range[0]; i < Math.min(range[1], count); i++)
         rows.push(row(i));
     return (
         <div class="rows" ref={host} onScroll={look} {...{ role, "aria-label": label }} tabIndex={0} onKeyDown={onKeyDown ?? (() => undefined)}>
-            <div class="room" style={{ height: `${count * ROW_HEIGHT}px`, minWidth: `${wide}px` }}>
-                <div style={{ transform: `translateY(${range[0] * ROW_HEIGHT}px)` }}>{rows}</div>
+            <div class="room" style={{ height: `${count * heights.row}px`, minWidth: `${wide}px` }}>
+                <div style={{ transform: `translateY(${range[0] * heights.row}px)` }}>{rows}</div>
             </div>
         </div>
     );
@@ -65,7 +64,7 @@ export function Figure({ value, total, unit, samples = 0 }: { value: number; tot
     const [low, high] = few ? interval(value, total, samples) : [0, 0];
     return (
         <span class={`figure ${few ? "few" : ""} ${value === 0 ? "none" : ""}`} role="cell"
-            title={few ? `about ${own.toFixed(0)} ${own.toFixed(0) === "1" ? "sample" : "samples"}, too few: the 95 % confidence interval of the share is ${(low * 100).toFixed(1)} to ${(high * 100).toFixed(1)}%` : ""}>
+            title={few ? `about ${own.toFixed(0)} ${own.toFixed(0) === "1" ? "sample" : "samples"}, too few: the 95 % confidence interval of the share is ${shares(low, high)}` : ""}>
             <i style={{ width: `${part * 100}%` }} />
             <b>{weight(value, unit)}</b>
             <em>{share(value, total)}</em>
@@ -82,7 +81,7 @@ export function changeClass(change: Difference): string {
 export function Change({ change }: { change: Difference | undefined }) {
     if (!change)
         return <span class="change" role="cell" />;
-    const title = `before ${share(change.before, 1) || "0%"}, after ${share(change.after, 1) || "0%"}; 95% interval of the change ${intervalText(change)} points` +
+    const title = `before ${share(change.before, 1) || "0 %"}, after ${share(change.after, 1) || "0 %"}; 95 % interval of the change ${intervalText(change)} points` +
         (change.verdict === Verdict.Few ? "; too few samples" : change.verdict === Verdict.Noise ? "; within noise" : "");
     return <span class={`change ${changeClass(change)}`} role="cell" title={title}>{points(change.after - change.before)}</span>;
 }

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import type { App } from "../app";
 import { chooseFile } from "../commands";
-import { colorTable, css, ink, KINDS } from "../colors";
-import { shownName } from "../format";
+import { colorTable, css, KINDS } from "../colors";
+import { eventName, shownName } from "../format";
 import { Tone } from "../protocol";
-import { FilterBar } from "./dialogs";
+import { Crumbs, FilterBar } from "./dialogs";
+import { isPhone } from "../phone";
+import { focusSearch } from "../commands";
 
-function EventChoice({ app }: { app: App }) {
+export function EventChoice({ app }: { app: App }) {
     const events = app.profile?.events ?? [];
     const { shown, state } = app;
     if (!shown || (events.length < 2 && shown.unit === "samples" && !state.count))
         return null;
     const now = state.wall ? "wall" : state.count ? "count" : String(shown.event);
     return (
-        <select aria-label="Weight" value={now} onChange={(event) => {
+        <select aria-label="Weight" title={`${shownName(shown.event_name)} (${shown.unit})`} value={now} onChange={(event) => {
             const to = event.currentTarget.value;
             void (to === "wall" ? app.setEvent(state.event, false, true)
                 : to === "count" ? app.setEvent(state.event, true) : app.setEvent(Number(to), false));
         }}>
-            {events.map((e, i) => <option key={i} value={String(i + 1)}>{shownName(e.name)} ({e.unit})</option>)}
-            {app.waits && <option value="wall">time, running and waiting</option>}
-            <option value="count">samples counted</option>
+            {events.map((e, i) => <option key={i} value={String(i + 1)}>{eventName(e)}</option>)}
+            {app.waits && <option value="wall">Running and waiting</option>}
+            <option value="count">Samples</option>
         </select>
     );
 }
@@ -44,7 +46,7 @@ function Legend({ app }: { app: App }) {
         case Tone.Self:
             return <span class="legend">{scale(0, 255, "calls others", "works itself")}</span>;
         case Tone.Change:
-            return <span class="legend"><span class="wide">{swatch(128)}within noise</span><span class="wide">less,</span>{scale(1, 255, "\u221210%", "+10%")}<span class="wide">more</span></span>;
+            return <span class="legend"><span class="wide">{swatch(128)}within noise</span><span class="wide">less,</span>{scale(1, 255, "\u221210 %", "+10 %")}<span class="wide">more</span></span>;
         default:
             return null;
     }
@@ -55,7 +57,7 @@ function WaitLegend({ app }: { app: App }) {
     const { view, wall } = app.state;
     if (!app.waits || !(wall || view === "time"))
         return null;
-    return <span class="legend"><span><i class="dot waits" style={{ backgroundColor: css(ink(app.appearance.dark).off) }} />waiting</span></span>;
+    return <span class="legend waits"><span><i style={{ "--stroke": "var(--wait-lock)", "--ground": "var(--wait-lock-bg)" }} />waiting</span></span>;
 }
 
 export function Search({ app }: { app: App }) {
@@ -88,6 +90,17 @@ export function CompareTools({ app }: { app: App }) {
 
 /* Tools of the page. */
 export function Tools({ app }: { app: App }) {
+    if (isPhone())
+        return (
+            <div class="tools">
+                <button type="button" aria-label="Search" aria-pressed={app.searching} onClick={() => { app.searching = !app.searching; app.changed(); requestAnimationFrame(focusSearch); }}>
+                    <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><circle cx="7" cy="7" r="4.5" /><path d="M10.5 10.5 14 14" /></svg>
+                </button>
+                <button type="button" aria-label="Menu" onClick={() => app.openDialog("menu")}>
+                    <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="M2 4h12M2 8h12M2 12h12" /></svg>
+                </button>
+            </div>
+        );
     return (
         <div class="tools">
             {app.comparedWith ? <span class="wide"><CompareTools app={app} /></span>
@@ -99,21 +112,38 @@ export function Tools({ app }: { app: App }) {
     );
 }
 
+/* What colours mean, and the choice of it. */
+export function ColorTools({ app }: { app: App }) {
+    return (
+        <>
+            <WaitLegend app={app} />
+            <Legend app={app} />
+            <label class="choice">Colour:
+                <select aria-label="Colour" value={String(app.state.color)} onChange={(event) => void app.setColor(Number(event.currentTarget.value))}>
+                    <option value={String(Tone.Module)}>module</option>
+                    <option value={String(Tone.Name)}>function</option>
+                    <option value={String(Tone.Kind)}>kind</option>
+                    <option value={String(Tone.Self)}>self share</option>
+                    {app.comparedWith && <option value={String(Tone.Change)}>change</option>}
+                </select>
+            </label>
+        </>
+    );
+}
+
 /* Settings of the shown profile: data and view. */
 export function Bar({ app }: { app: App }) {
+    if (isPhone())
+        return (
+            <div class="bar">
+                <Crumbs app={app} />
+                {app.searching || app.state.search ? <Search app={app} /> : null}
+            </div>
+        );
     return (
         <div class="bar">
             <EventChoice app={app} />
             <FilterBar app={app} />
-            <WaitLegend app={app} />
-            <Legend app={app} />
-            <select aria-label="Colour" value={String(app.state.color)} onChange={(event) => void app.setColor(Number(event.currentTarget.value))}>
-                <option value={String(Tone.Name)}>by name</option>
-                <option value={String(Tone.Module)}>by module</option>
-                <option value={String(Tone.Kind)}>by kind</option>
-                <option value={String(Tone.Self)}>by self share</option>
-                {app.comparedWith && <option value={String(Tone.Change)}>by change</option>}
-            </select>
             <Search app={app} />
         </div>
     );

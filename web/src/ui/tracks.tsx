@@ -34,6 +34,8 @@ function nameOf(app: App, row: Track): string {
 function idOf(app: App, row: Track): string {
     const { info } = app.tracks;
     const process = info?.processes[row.index];
+    if (row.kind === "process" && process?.processes)
+        return `\u00d7${process.processes}`;
     if (row.kind === "process")
         return [process?.pid, (process?.count ?? 0) > 1 ? `\u00d7${process?.count}` : ""].filter((x) => x !== undefined && x !== "").join(" ");
     if (row.kind === "thread")
@@ -96,7 +98,7 @@ function Label({ app, view, row, at, active, onActive, onMenu }: LabelProps) {
     return (
         <div id={`track-${at}`} role="option" aria-selected={tracks.isSelected(row)} aria-label={spokenOf(app, view, row)}
             class={`label ${row.kind} ${tracks.isSelected(row) ? "chosen" : ""} ${active ? "at" : ""}`}
-            style={{ top: `${row.top}px`, height: `${row.height}px` }}
+            style={{ top: `${row.top}px`, height: `${row.label || row.height}px` }}
             onPointerDown={(event) => { grip.current = event.button === 0 && process >= 0 && event.pointerType !== "touch" ? { y: event.clientY, moved: false } : null; }}
             onPointerMove={(event) => {
                 if (!grip.current || !event.buttons || (!grip.current.moved && Math.abs(event.clientY - grip.current.y) < DRAG_LEAST))
@@ -136,7 +138,8 @@ interface Grip {
     span: [number, number] | null;
 }
 
-function listen(app: App, view: TracksView, over: HTMLElement): () => void {
+/* A finger in the strips scrolls: it selects in the axis. */
+function listen(app: App, view: TracksView, over: HTMLElement, fingers: boolean): () => void {
     const gone = new AbortController();
     const { signal } = gone;
     const { tracks } = app;
@@ -150,7 +153,7 @@ function listen(app: App, view: TracksView, over: HTMLElement): () => void {
         return Math.abs(x - left) < EDGE ? "from" : Math.abs(x - right) < EDGE ? "to" : x > left && x < right ? "in" : null;
     };
     over.addEventListener("pointerdown", (event) => {
-        if (event.button !== 0 || (event.target as Element).closest("button"))
+        if (event.button !== 0 || (event.pointerType === "touch" && !fingers) || (event.target as Element).closest("button"))
             return; /* the button of the span has its own click */
         over.setPointerCapture(event.pointerId);
         const x = xIn(event), grabbed = part(event), { span } = tracks;
@@ -289,6 +292,18 @@ function onKey(app: App, view: TracksView, at: number, setAt: (at: number) => vo
     event.stopPropagation();
 }
 
+const BARS = 190; /* pixels of everything but the rows of tracks and the panel */
+const PANEL_LEAST = 240;
+
+/* The maximum height of the rows: 45 % of the window, up to 60 % if the chart below needs
+ * less than the rest. */
+function mostRows(app: App): number {
+    const usual = innerHeight * 0.45 - 48;
+    const panel = innerHeight - BARS - Math.min(usual, app.tracks.height);
+    const free = app.needed === null ? 0 : panel - Math.max(PANEL_LEAST, app.needed);
+    return Math.round(Math.min(innerHeight * 0.6 - 48, usual + Math.max(0, free)));
+}
+
 /* Nothing for a profile without times. */
 export function TrackPane({ app }: { app: App }) {
     const { tracks } = app;
@@ -303,8 +318,8 @@ export function TrackPane({ app }: { app: App }) {
         if (!present)
             return;
         const made = new TracksView(app, strips.current as HTMLElement, axis.current as HTMLElement, () => setDrawn((n) => n + 1));
-        const stop = listen(app, made, over.current as HTMLElement);
-        const stopAxis = listen(app, made, axis.current as HTMLElement);
+        const stop = listen(app, made, over.current as HTMLElement, false);
+        const stopAxis = listen(app, made, axis.current as HTMLElement, true);
         setView(made);
         app.tracksView = made;
         return () => {
@@ -337,7 +352,7 @@ export function TrackPane({ app }: { app: App }) {
                 <span class="head">Time <span class="value">{spanText(0, view ? view.to - view.from : 1).replace(/^[^\u2013]*\u2013/, "")}</span></span>
                 <div class="strips" ref={axis} />
             </div>
-            <div class="scroller" ref={scroller} style={{ "--rows": `${tracks.height}px`, ...(app.appearance.tracks ? { "--most": `${app.appearance.tracks}px` } : {}) }} onScroll={(event) => { setScroll(event.currentTarget.scrollTop); view?.setScroll(event.currentTarget.scrollTop); }}>
+            <div class="scroller" ref={scroller} style={{ "--rows": `${tracks.height}px`, "--most": `${app.appearance.tracks ?? mostRows(app)}px` }} onScroll={(event) => { setScroll(event.currentTarget.scrollTop); view?.setScroll(event.currentTarget.scrollTop); }}>
                 <div class="room" style={{ height: `${tracks.height}px` }}>
                     <div class="labels" role="listbox" tabIndex={0} aria-label="Tracks" aria-activedescendant={tracks.rows.length ? `track-${Math.min(at, tracks.rows.length - 1)}` : undefined}
                         onKeyDown={(event) => { if (view) onKey(app, view, at, move, openMenu, event); }}>
