@@ -85,7 +85,7 @@ module.exports = (test) => {
         const first = await app(page, "live.heard");
         assert.ok(await drawn(page, 0, 54) > 2, "the CPU track is drawn");
         assert.ok(await drawn(page, 54, 46) > 2, "the memory track is drawn");
-        await page.getByRole("button", { name: /^sh/ }).first().waitFor();
+        await page.locator(".live-table").getByRole("button", { name: /^sh/ }).first().waitFor();
         await until(page, (after) => window.stoke.live.shownSpan[1] > after, first);
         assert.equal(await app(page, "state.order"), 1, "boxes have a fixed order");
         assert.match(await page.locator(".live-label").first().innerText(), /CPU\s+[\d.]+ %/);
@@ -104,7 +104,7 @@ module.exports = (test) => {
         assert.deepEqual(await app(page, "live.span"), span, "clients have selections of their own");
 
         /* Only the samples of a process; then all, and following. */
-        await page.getByRole("button", { name: /^sh/ }).first().click();
+        await page.locator(".live-table").getByRole("button", { name: /^sh/ }).first().click();
         await until(page, () => window.stoke.live.labels.length === 1 && window.stoke.name.includes(":"));
         await page.getByRole("button", { name: "Remove process=sh" }).click();
         await page.getByRole("button", { name: "Live", exact: true }).click();

@@ -40,14 +40,17 @@ static uint8_t own_reason(const struct reasons *r, uint32_t node)
 }
 
 /* Each node between a reason and the root, or below the reason, has the reason too: of
- * several, that of the first child. */
+ * several, that of the first child. Waits may also be known without a frame that names
+ * their reason, so that each node has one in the end. */
 static void spread(const struct reasons *r)
 {
     for (uint32_t node = 1; node < r->count; node++)
         r->of_node[node] = own_reason(r, node);
     for (uint32_t node = (uint32_t)r->count; node-- > 1;)
-        if (r->of_node[node] && r->nodes[node].parent)
+        if (r->of_node[node])
             r->of_node[r->nodes[node].parent] = r->of_node[node];
+    if (!r->of_node[0])
+        r->of_node[0] = ACTIVITY_SLEEP;
     for (uint32_t node = 1; node < r->count; node++)
         if (!r->of_node[node])
             r->of_node[node] = r->of_node[r->nodes[node].parent];
