@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke convert: converts profiles between formats. */
-#include "analysis/call_graph.h"
+#include "analysis/call_costs.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/load.h"
@@ -76,8 +76,9 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
 {
     const char *path = s->output ? s->output : "-";
     bool pack = s->pack == UNSET ? save_packs(e, str_of(path)) : s->pack;
-    struct call_limits calls = {.function_share = s->function_percent / 100,
-                                .call_share = s->call_percent / 100};
+    struct costs_limits calls = {.function_share = s->function_percent / 100,
+                                 .call_share = s->call_percent / 100,
+                                 .depth = -1};
     struct export_options options = {.title = str_of(s->title ? s->title : ""),
                                      .calls = &calls,
                                      .with_callgraph = s->with_callgraph};

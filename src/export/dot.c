@@ -1,33 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call graph in Graphviz's language (graphviz.org/doc/info/lang.html), for dot,
- * xdot and other programs that read it: a box per function, with its total share and
- * its self share; an arrow per call. Functions and calls below the limits are omitted;
- * the graph's label has their numbers.
+/* The call graph in Graphviz's language (graphviz.org/doc/info/lang.html), for dot, xdot
+ * and other programs that read it: a box per function with its module, its name, its total
+ * share, its self share and the number of calls of it; an arrow per call. Functions and
+ * calls below the limits are omitted; the graph's label has their numbers.
  *
- * A larger share has a warmer colour. In a differential profile, a box is red if its
- * share grew and blue if it shrank, and shows the change in percentage points. */
-#include "analysis/call_graph.h"
+ * A larger share has a warmer colour and a thicker arrow. In a comparison, boxes and arrows
+ * also have the change of the share in percentage points. Tooltips have the full names. */
+#include "export/dot.h"
+#include "base/sort.h"
 #include "base/visible.h"
 #include "export/exporter.h"
+#include "model/name.h"
 #include <math.h>
 
-#define NAME_COLUMNS 60 /* of a name in its box */
+#define NAME_MOST 4096 /* bytes: dot reads quoted strings of up to 16 KiB */
+#define WRAP_COLUMNS 32
+#define TIMES "\xc3\x97" /* the multiplication sign */
+#define NANOSECONDS 1e9
 
-struct dot_writer {
-    const struct profile *p;
-    const struct calltree *tree;
-    const struct call_graph *graph;
-    struct output *out;
-    struct output text; /* scratch */
+const struct dot_options dot_defaults = {
+    .labels = DOT_TOTAL_SHARE | DOT_SELF_SHARE,
+    .skew = 1,
+    .tolerance = 0.001,
+    .by_change = true,
+    .number = {.precision = 7, .kind = 'g'},
 };
 
+struct dot_writer {
+    const struct call_costs *c;
+    const struct dot_options *o;
+    const struct dot_style *style;
+    struct output *out;
+    struct output text, name; /* scratch */
+};
+
+/* --- Text --------------------------------------------------------------------------- */
+
 /* The text of a quoted string. Graphviz interprets entities ("&amp;") and escapes in
- * it. */
+ * it. A line end becomes the escape for one. */
 static void put_quoted(struct output *out, struct str s)
 {
     for (size_t i = 0; i < s.len; i++) {
         if (s.ptr[i] == '&')
             output_text(out, "&amp;");
+        else if (s.ptr[i] == '\n')
+            output_text(out, "\\n");
         else if (s.ptr[i] == '"' || s.ptr[i] == '\\')
             output_format(out, "\\%c", s.ptr[i]);
         else
@@ -35,138 +52,317 @@ static void put_quoted(struct output *out, struct str s)
     }
 }
 
-/* A name without control characters; truncated to `columns`, or whole if that is 0. */
-static void put_name(struct dot_writer *w, struct str name, size_t columns)
+/* Without control characters. */
+static void put_name(struct dot_writer *w, struct str name)
 {
     w->text.used = 0;
-    if (columns)
-        visible_print_cut(&w->text, name, columns);
-    else
-        visible_print(&w->text, name);
+    visible_print(&w->text, str_head(name, name.len < NAME_MOST ? name.len : NAME_MOST));
+    if (name.len > NAME_MOST)
+        output_text(&w->text, "\xe2\x80\xa6");
     put_quoted(w->out, output_contents(&w->text));
 }
 
-static double percent(double part, double all)
+static struct str stripped(struct dot_writer *w, struct str name)
 {
-    return all > 0 ? part / all * 100 : 0;
+    w->name.used = 0;
+    name_write_without_templates(&w->name, name_without_arguments(name));
+    struct str text = output_contents(&w->name);
+    return text.len ? text : name;
 }
 
-static double between_0_and(double most, double v)
+/* The length of the next line of a long name: up to the last space, or the last "::" or
+ * comma if there is none. */
+static size_t line_length(struct str rest)
 {
-    return v > most ? most : v > 0 ? v : 0;
+    size_t space = 0, mark = 0;
+    if (rest.len <= WRAP_COLUMNS)
+        return rest.len;
+    for (size_t i = 1; i < WRAP_COLUMNS; i++) {
+        if (rest.ptr[i] == ' ')
+            space = i + 1;
+        else if (rest.ptr[i] == ',' || (rest.ptr[i] == ':' && rest.ptr[i - 1] == ':'))
+            mark = i + 1;
+    }
+    if (space || mark)
+        return space ? space : mark;
+    for (size_t i = WRAP_COLUMNS; i < rest.len; i++)
+        if (rest.ptr[i] == ' ' || rest.ptr[i] == ',')
+            return i + 1;
+    return rest.len;
 }
 
-/* The change of the share in percentage points. */
-static double change(const struct dot_writer *w, double total, double base_total)
+static void put_box_name(struct dot_writer *w, struct str name)
 {
-    return percent(total, w->graph->total) - percent(base_total, w->graph->base_total);
+    struct str rest = w->o->strip ? stripped(w, name) : name;
+    if (!name.len)
+        rest = STR("[unknown]");
+    while (w->o->wrap && rest.len > WRAP_COLUMNS) {
+        size_t length = line_length(rest);
+        if (length == rest.len)
+            break;
+        put_name(w, str_head(rest, length));
+        output_text(w->out, "\\n");
+        rest = str_skip(rest, length);
+    }
+    put_name(w, rest);
+}
+
+/* --- Numbers ------------------------------------------------------------------------ */
+
+static double shown_percent(double part, double all)
+{
+    return 100 * cost_share(part, all);
+}
+
+static double change_of(const struct dot_writer *w, double total, double base_total)
+{
+    double change =
+        cost_share(total, w->c->total) - cost_share(base_total, w->c->base_total);
+    return fabs(change) < w->o->tolerance ? 0 : change;
 }
 
 static void put_change(struct dot_writer *w, double total, double base_total)
 {
-    double points = change(w, total, base_total);
+    if (!w->c->differs)
+        return;
+    double points = 100 * change_of(w, total, base_total);
     output_format(w->out, points < 0 ? "\\n%.2f" : "\\n+%.2f", points);
 }
 
-/* Hue, saturation and value. */
-static void put_color(struct dot_writer *w, double total, double base_total)
+/* Times are in seconds, as in gprof2dot; other weights in their unit. */
+static void put_weight(struct dot_writer *w, double weight)
 {
-    double share = between_0_and(1, percent(total, w->graph->total) / 100);
-    if (w->tree->base) {
-        double points = change(w, total, base_total);
-        double strength = between_0_and(1, sqrt((points < 0 ? -points : points) / 25));
-        output_format(w->out, "\"%.3f %.3f 1.000\"", points < 0 ? 0.6 : 0.02,
-                      0.6 * strength);
-        return;
-    }
-    output_format(w->out, "\"%.3f %.3f 1.000\"", 0.15 - 0.13 * share,
-                  0.12 + 0.5 * sqrt(share));
+    const struct dot_number *n = &w->o->number;
+    double v = w->c->unit == UNIT_NANOSECONDS ? weight / NANOSECONDS : weight;
+    put_name(w, n->before);
+    if (n->kind == 'f')
+        output_format(w->out, "%.*f", n->precision, v);
+    else
+        output_format(w->out, "%.*g", n->precision, v);
+    put_name(w, n->after);
 }
 
-static void put_function(struct dot_writer *w, const struct function *f)
+static void put_count(struct dot_writer *w, double count)
 {
-    struct str name = strings_get(&w->tree->paths.labels, f->label);
-    const struct frame *frame = &w->p->frames[f->frame];
-    struct str module = profile_string(w->p, w->p->modules[frame->module].path);
-    output_format(w->out, "    n%u [label=\"", f->label);
-    put_name(w, name, NAME_COLUMNS);
-    if (module.len && frame->name) {
+    if (count >= 0)
+        output_format(w->out, "\\n%.0f" TIMES, count);
+}
+
+/* --- Colours ------------------------------------------------------------------------ */
+
+static void put_color(struct dot_writer *w, const char *name, double weight, double total,
+                      double base_total)
+{
+    struct dot_rgb c = w->c->differs && w->o->by_change
+                           ? dot_change_color(change_of(w, total, base_total))
+                           : dot_color_of(w->style, weight, w->o->skew);
+    output_format(w->out, "%s=\"#%02x%02x%02x\"", name, c.red, c.green, c.blue);
+}
+
+/* On a light box, the text is dark. */
+static const char *text_color(const struct dot_writer *w, double weight)
+{
+    struct dot_rgb c = dot_color_of(w->style, weight, w->o->skew);
+    double light = 0.3 * c.red + 0.59 * c.green + 0.11 * c.blue;
+    bool change = w->c->differs && w->o->by_change;
+    return !w->style->filled || (!change && light > 170) ? "#000000" : "#ffffff";
+}
+
+static double pen_of(const struct dot_writer *w, double weight)
+{
+    double pen = weight * w->style->pen_most;
+    return pen > w->style->pen_least ? pen : w->style->pen_least;
+}
+
+static double font_of(const struct dot_writer *w, double weight)
+{
+    double size = weight * weight * w->style->font_most;
+    return size > w->style->font_least ? size : w->style->font_least;
+}
+
+/* --- Functions and calls ------------------------------------------------------------ */
+
+static void put_measures(struct dot_writer *w, const struct cost_function *f)
+{
+    unsigned labels = w->o->labels;
+    if (labels & DOT_TOTAL) {
         output_text(w->out, "\\n");
-        put_name(w, str_basename(module), NAME_COLUMNS);
+        put_weight(w, f->total);
     }
-    output_format(w->out, "\\n%.2f%%", percent(f->total, w->graph->total));
-    if (f->self > 0)
-        output_format(w->out, " (self %.2f%%)", percent(f->self, w->graph->total));
-    if (w->tree->base)
-        put_change(w, f->total, f->base_total);
+    if (labels & DOT_TOTAL_SHARE)
+        output_format(w->out, "\\n%.2f%%", shown_percent(f->total, w->c->total));
+    put_change(w, f->total, f->base_total);
+    if (labels & DOT_SELF) {
+        output_text(w->out, "\\n(");
+        put_weight(w, f->self);
+        output_text(w->out, ")");
+    }
+    if (labels & DOT_SELF_SHARE)
+        output_format(w->out, "\\n(%.2f%%)", shown_percent(f->self, w->c->total));
+    if (w->o->samples)
+        put_count(w, f->samples);
+    put_count(w, f->called);
+}
+
+static void put_tooltip(struct dot_writer *w, const struct cost_function *f)
+{
     output_text(w->out, "\", tooltip=\"");
-    put_name(w, name, 0);
-    output_text(w->out, "\", fillcolor=");
-    put_color(w, f->total, f->base_total);
-    output_text(w->out, "];\n");
+    put_name(w, f->name);
+    if (f->path.len) {
+        output_text(w->out, "\\n");
+        put_name(w, f->path);
+    }
+    if (f->file.len) {
+        output_text(w->out, "\\n");
+        put_name(w, f->file);
+    }
+    output_text(w->out, "\\ntotal ");
+    put_weight(w, f->total);
+    output_text(w->out, ", self ");
+    put_weight(w, f->self);
+    output_text(w->out, "\", ");
 }
 
-static void put_call(struct dot_writer *w, const struct call *c)
+static void put_function(struct dot_writer *w, uint32_t id)
 {
-    double share = between_0_and(100, percent(c->total, w->graph->total));
-    output_format(w->out, "    n%u -> n%u [label=\"%.2f%%", c->caller, c->callee,
-                  percent(c->total, w->graph->total));
-    if (w->tree->base)
-        put_change(w, c->total, c->base_total);
-    output_format(w->out, "\", weight=%.0f, penwidth=%.2f, arrowsize=%.2f];\n", 1 + share,
-                  0.6 + sqrt(share) / 2.5, 0.5 + sqrt(share) / 14);
+    const struct cost_function *f = &w->c->functions[id];
+    output_format(w->out, "\tn%u [label=\"", id);
+    if (f->module.len) {
+        put_name(w, f->module);
+        output_text(w->out, "\\n");
+    }
+    put_box_name(w, f->name);
+    put_measures(w, f);
+    put_tooltip(w, f);
+    put_color(w, "color", f->weight, f->total, f->base_total);
+    output_format(w->out, ", fontcolor=\"%s\", fontsize=\"%.2f\"];\n",
+                  text_color(w, f->weight), font_of(w, f->weight));
 }
 
-static void put_graph(struct dot_writer *w, struct str title)
+static void put_call_label(struct dot_writer *w, const struct cost_call *call)
 {
-    const struct call_graph *g = w->graph;
-    const struct event *e = &w->p->events[w->tree->event];
-    output_text(w->out,
-                "digraph stoke {\n    graph [fontname=\"sans-serif\", labelloc=t, "
-                "charset=\"UTF-8\", label=\"");
-    put_name(w, title, 0);
+    const struct cost_function *caller = &w->c->functions[call->caller];
+    output_text(w->out, " [label=\"");
+    if (call->total >= 0) {
+        output_format(w->out, "%.2f%%", shown_percent(call->total, w->c->total));
+        if (w->o->parent_share)
+            output_format(w->out, "\\n%.2f%% of caller",
+                          shown_percent(call->total, caller->total));
+        put_change(w, call->total, call->base_total);
+    }
+    if (call->count >= 0)
+        output_format(w->out, call->total >= 0 ? "\\n%.0f" TIMES : "%.0f" TIMES,
+                      call->count);
+}
+
+static void put_call(struct dot_writer *w, const struct cost_call *call)
+{
+    const struct cost_function *caller = &w->c->functions[call->caller];
+    const struct cost_function *callee = &w->c->functions[call->callee];
+    double pen = pen_of(w, call->weight), total = call->total > 0 ? call->total : 0;
+    output_format(w->out, "\tn%u -> n%u", call->caller, call->callee);
+    put_call_label(w, call);
+    output_text(w->out, "\", tooltip=\"");
+    put_name(w, caller->name);
+    output_text(w->out, " -> ");
+    put_name(w, callee->name);
+    output_text(w->out, "\", ");
+    put_color(w, "color", call->weight, total, call->base_total);
+    output_text(w->out, ", ");
+    put_color(w, "fontcolor", call->weight, total, call->base_total);
+    output_format(w->out,
+                  ", fontsize=\"%.2f\", penwidth=\"%.2f\", labeldistance=\"%.2f\", "
+                  "arrowsize=\"%.2f\"];\n",
+                  font_of(w, call->weight), pen, pen, 0.5 * sqrt(pen));
+}
+
+/* --- The graph ---------------------------------------------------------------------- */
+
+struct omitted {
+    size_t functions, calls;
+};
+
+static void put_head(struct dot_writer *w, struct str title, struct omitted omitted)
+{
+    output_text(w->out, "digraph {\n\tgraph [fontname=Arial, nodesep=0.125, "
+                        "ranksep=0.25, charset=\"UTF-8\", labelloc=t, label=\"");
+    put_name(w, title);
     output_text(w->out, title.len ? "\\n" : "");
-    output_format(w->out, "%.*g ", 10, g->total);
-    put_name(w, str_of(unit_name((enum unit)e->unit)), 0);
-    if (g->functions_left || g->calls_left)
+    output_format(w->out, "%.*g ", 10, w->c->total);
+    put_name(w, str_of(unit_name(w->c->unit)));
+    if (omitted.functions || omitted.calls)
         output_format(w->out,
                       "; %zu functions and %zu calls below the limits are not shown",
-                      g->functions_left, g->calls_left);
-    output_text(w->out,
-                "\"];\n"
-                "    node [fontname=\"sans-serif\", fontsize=11, shape=box, "
-                "style=\"filled,rounded\", color=\"#00000030\"];\n"
-                "    edge [fontname=\"sans-serif\", fontsize=9, color=\"#606060\"];\n");
-    for (size_t i = 0; i < g->function_count; i++)
-        put_function(w, &g->functions[i]);
-    for (size_t i = 0; i < g->call_count; i++)
-        put_call(w, &g->calls[i]);
+                      omitted.functions, omitted.calls);
+    output_format(w->out,
+                  "\"];\n\tnode [fontname=Arial, height=0, shape=box, style=%s, "
+                  "width=0];\n\tedge [fontname=Arial];\n",
+                  w->style->filled ? "filled" : "solid");
+}
+
+static bool heavier_function(const void *context, uint32_t a, uint32_t b)
+{
+    const struct cost_function *functions = context;
+    return functions[a].weight > functions[b].weight;
+}
+
+static bool heavier_call(const void *context, uint32_t a, uint32_t b)
+{
+    const struct cost_call *calls = context;
+    return calls[a].weight > calls[b].weight;
+}
+
+static void put_graph(struct dot_writer *w, struct str title, uint32_t *order)
+{
+    const struct call_costs *c = w->c;
+    size_t most = c->function_count + c->call_count;
+    uint32_t *scratch = order + most, *calls = order + c->function_count;
+    size_t function_count = 0, call_count = 0;
+    for (uint32_t f = 1; f < c->function_count; f++)
+        if (c->functions[f].shown)
+            order[function_count++] = f;
+    for (uint32_t i = 1; i < c->call_count; i++)
+        if (c->calls[i].shown)
+            calls[call_count++] = i;
+    sort_u32(order, function_count, scratch, heavier_function, c->functions);
+    sort_u32(calls, call_count, scratch, heavier_call, c->calls);
+    put_head(w, title,
+             (struct omitted){c->function_count - 1 - function_count,
+                              c->call_count - 1 - call_count});
+    for (size_t i = 0; i < function_count; i++)
+        put_function(w, order[i]);
+    for (size_t i = 0; i < call_count; i++)
+        put_call(w, &c->calls[calls[i]]);
     output_text(w->out, "}\n");
+}
+
+bool dot_write_graph(const struct call_costs *c, const struct dot_options *o,
+                     struct str title, struct output *out, struct error *err)
+{
+    struct arena arena = ARENA_INIT;
+    struct dot_writer w = {c, o, &dot_styles[o->theme], out, OUTPUT_BUFFER, OUTPUT_BUFFER};
+    uint32_t *order = arena_zalloc(&arena, 2 * (c->function_count + c->call_count) + 2,
+                                   sizeof *order);
+    if (order)
+        put_graph(&w, title, order);
+    bool ok = order && !w.text.failed && !w.name.failed;
+    output_deinit(&w.text);
+    output_deinit(&w.name);
+    arena_deinit(&arena);
+    return ok || error_memory(err);
 }
 
 static bool dot_write(const struct profile *p, const struct export_options *options,
                       struct output *out, struct error *err)
 {
     /* the defaults of gprof2dot */
-    static const struct call_limits limits = {.function_share = 0.005,
-                                              .call_share = 0.001};
-    struct calltree_options tree_options = options->tree;
-    struct calltree tree;
-    struct call_graph graph = {0};
-    tree_options.label.words = true;
-    tree_options.threads = THREAD_NONE;
-    tree_options.min_share = 0;
-    if (!calltree_init(&tree, p, &tree_options, err))
-        return false;
-    bool ok =
-        call_graph_init(&graph, &tree, options->calls ? options->calls : &limits, err);
-    struct dot_writer w = {p, &tree, &graph, out, OUTPUT_BUFFER};
-    if (ok)
-        put_graph(&w, options->title);
-    ok = ok && (!w.text.failed || error_memory(err));
-    output_deinit(&w.text);
-    call_graph_deinit(&graph);
-    calltree_deinit(&tree);
+    static const struct costs_limits limits = {
+        .function_share = 0.005, .call_share = 0.001, .depth = -1};
+    struct call_costs costs;
+    bool ok = call_costs_init(&costs, p, &options->tree, COSTS_EXACT, err) &&
+              call_costs_choose(&costs, options->calls ? options->calls : &limits, err) &&
+              dot_write_graph(&costs, &dot_defaults, options->title, out, err);
+    call_costs_deinit(&costs);
     return ok;
 }
 

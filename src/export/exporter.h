@@ -19,7 +19,7 @@
 #include "base/thread_pool.h"
 #include "model/profile.h"
 
-struct call_limits;   /* analysis/call_graph.h */
+struct costs_limits;  /* analysis/call_costs.h */
 struct svg_options;   /* export/svg.h */
 struct table_options; /* export/table.h */
 
@@ -34,7 +34,7 @@ struct export_options {
     struct str title;                  /* empty: the exporter's default */
     const struct svg_options *svg;     /* NULL: defaults */
     const struct table_options *table; /* NULL: defaults */
-    const struct call_limits *calls;   /* NULL: defaults */
+    const struct costs_limits *calls;  /* NULL: defaults */
     const struct source_text *sources; /* html: the sources that it shows */
     size_t source_count;
     bool with_callgraph; /* html: with the layout program for call graphs, +0.7 MB */

@@ -43,6 +43,7 @@ struct reader {
     string_id called_name, called_file, called_module;
     bool has_called_name, has_called_file, has_called_module;
     enum cost_kind next;
+    double count; /* of calls=, for the next cost line */
 };
 
 /* --- Names -------------------- */
@@ -220,8 +221,10 @@ static void read_call_costs(struct reader *r, struct str line, struct str rest)
     }
     c->called = called_function(r);
     struct callgrind_call *call = c->called ? callgrind_call_of(c) : NULL;
-    if (call)
+    if (call) {
+        call->count += r->count;
         add_costs(r, line, rest, call->cost);
+    }
     forget_called(r);
 }
 
@@ -269,6 +272,15 @@ static void read_function(struct reader *r, struct str value)
     r->next = COST_SELF;
 }
 
+/* "calls=3 16": the number of calls, and the line of the callee */
+static void read_calls(struct reader *r, struct str value)
+{
+    struct str rest = value;
+    r->next = COST_CALL;
+    if (!parse_cost(str_word(&rest), &r->count) || r->count < 0)
+        r->count = 0;
+}
+
 /* "fn=...", "cfi=..."; false if the line is none of them. */
 static bool read_name(struct reader *r, struct str key, struct str value)
 {
@@ -284,7 +296,7 @@ static bool read_name(struct reader *r, struct str key, struct str value)
                str_equal(key, STR("cob")) || str_equal(key, STR("cfn"))) {
         read_called(r, key, value);
     } else if (str_equal(key, STR("calls"))) {
-        r->next = COST_CALL;
+        read_calls(r, value);
     } else if (str_equal(key, STR("jump")) || str_equal(key, STR("jcnd"))) {
         r->next = COST_JUMP;
     } else if (str_equal(key, STR("jfi"))) {

@@ -18,11 +18,13 @@ struct callgrind_function {
         other_file;      /* without an fn= line and a file: its first caller's own file */
     bool defined;        /* it has an fn= line */
     uint32_t first_call; /* index of a call, or 0 */
+    double called;       /* how often, in its own row; 0: the sum of the calls */
     double self[CALLGRIND_EVENTS_MAX];
 };
 
 struct callgrind_call {
     uint32_t caller, callee, next; /* next: the next call of the same caller, or 0 */
+    double count; /* how often; 0 if unknown */
     double cost[CALLGRIND_EVENTS_MAX];
 };
 
@@ -69,7 +71,7 @@ uint32_t callgrind_function_of(struct callgrind *c, string_id name, string_id fi
  * valid until the next call is added. */
 struct callgrind_call *callgrind_call_of(struct callgrind *c);
 
-/* Adds the stacks of every event to the builder. Their sum equals the sum of the
+/* Adds the calls, and the stacks of every event, to the builder. Their sum equals the sum of the
  * functions' self costs. If all costs are integers, each stack's weight is an integer. */
 void callgrind_add_stacks(struct callgrind *c);
 

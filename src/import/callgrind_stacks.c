@@ -306,8 +306,48 @@ static void add_event(struct callgrind *c, size_t event)
     arena_release(&c->arena, d.visits, DEPTH_MAX * sizeof *d.visits);
 }
 
+/* --- Calls -------------------- */
+
+/* How often each function was called. Recursive calls count, as in callgrind. */
+static void add_called(struct callgrind *c, const frame_id *frames)
+{
+    double *called = arena_zalloc(&c->arena, c->function_count, sizeof *called);
+    if (!called)
+        return;
+    for (size_t i = 1; i < c->call_count; i++)
+        called[c->calls[i].callee] += c->calls[i].count;
+    for (size_t i = 1; i < c->function_count; i++) {
+        double count = c->functions[i].called > 0 ? c->functions[i].called : called[i];
+        builder_add_call(c->b, &(struct stated_call){.callee = frames[i],
+                                                     .event = c->events[0].event,
+                                                     .count = count,
+                                                     .total = -1});
+    }
+}
+
+static void add_calls(struct callgrind *c)
+{
+    frame_id *frames = arena_zalloc(&c->arena, c->function_count, sizeof *frames);
+    if (!frames)
+        return;
+    for (size_t i = 1; i < c->function_count; i++)
+        frames[i] = frame_of(c, &c->functions[i]);
+    for (size_t i = 1; i < c->call_count; i++) {
+        const struct callgrind_call *call = &c->calls[i];
+        for (size_t e = 0; e < c->event_count; e++)
+            if (e == 0 || call->cost[e] > 0)
+                builder_add_call(c->b, &(struct stated_call){frames[call->caller],
+                                                             frames[call->callee],
+                                                             c->events[e].event,
+                                                             call->count, call->cost[e]});
+    }
+    add_called(c, frames);
+}
+
 void callgrind_add_stacks(struct callgrind *c)
 {
+    if (c->function_count > 1 && c->event_count)
+        add_calls(c);
     for (size_t i = 0; i < c->event_count && !c->arena.failed; i++)
         add_event(c, i);
 }

@@ -261,6 +261,7 @@ static void read_primary(struct reader *r, struct str line)
     f->listed = true;
     f->self = scaled(e.self, 1e9);
     f->called = e.count + e.of;
+    f->recursed = e.of;
     for (size_t i = 0; i < r->caller_count; i++)
         add_call(r, r->callers[i].function, r->function, r->callers[i].count,
                  r->callers[i].entered);

@@ -372,6 +372,32 @@ static bool allocate(struct walk *w, uint32_t **members, double **unknown)
     return !a->failed;
 }
 
+/* The calls as the file states them. Files without counts have parts of the time. */
+static void add_calls(const struct walk *w, bool counted)
+{
+    struct gprof *g = w->g;
+    struct stated_call call = {.event = w->time_event, .total = -1, .count = -1};
+    for (uint32_t i = 1; i <= g->function_count; i++) {
+        call.callee = frame_of(g, i);
+        if (counted)
+            call.count = g->functions[i].called;
+        builder_add_call(g->b, &call);
+        if (g->functions[i].recursed > 0)
+            builder_add_call(g->b, &(struct stated_call){call.callee, call.callee,
+                                                         call.event,
+                                                         g->functions[i].recursed, -1});
+    }
+    for (size_t i = 1; i <= g->call_count; i++) {
+        call.caller = frame_of(g, g->calls[i].caller);
+        call.callee = frame_of(g, g->calls[i].callee);
+        if (counted)
+            call.count = g->calls[i].count;
+        else
+            call.total = g->calls[i].part;
+        builder_add_call(g->b, &call);
+    }
+}
+
 static void add_events(struct walk *w)
 {
     const struct gprof *g = w->g;
@@ -390,6 +416,7 @@ static void add_events(struct walk *w)
                                       g->options->samples ? UNIT_COUNT : g->unit);
     if (w->calls + called > 0)
         w->calls_event = builder_event(g->b, STR("calls"), UNIT_EVENTS);
+    add_calls(w, w->calls_event != 0);
 }
 
 /* Each time in the file is rounded. */

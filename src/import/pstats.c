@@ -164,7 +164,7 @@ static struct value read_value(struct pstats *s, uint32_t function, uint32_t nod
     uint32_t at = node + 1;
     for (uint32_t i = 0; i < n->count && i <= CALLERS; i++) {
         if (i == CALLS)
-            v.calls = calls_of(s, at);
+            s->graph.functions[function].called += v.calls = calls_of(s, at);
         else if (i == SELF)
             s->graph.functions[function].self[0] += time_of(s, at);
         else if (i == TOTAL)
@@ -174,6 +174,21 @@ static struct value read_value(struct pstats *s, uint32_t function, uint32_t nod
         at = marshal_next(&s->file, at);
     }
     return v;
+}
+
+/* The number of calls by one caller: of each group of four numbers, the first one. */
+static double caller_calls(const struct pstats *s, uint32_t node)
+{
+    const struct marshal_node *n = &s->file.nodes[node];
+    double sum = 0;
+    uint32_t at = node + 1;
+    if (n->kind == MARSHAL_NUMBER)
+        return calls_of(s, node);
+    for (uint32_t i = 0; n->kind == MARSHAL_LIST && i < n->count && i < NUMBERS_MAX; i++) {
+        sum += i % 4 == 0 ? calls_of(s, at) : 0;
+        at = marshal_next(&s->file, at);
+    }
+    return sum;
 }
 
 /* The total time of calls by one caller: of each group of four numbers, the last one. */
@@ -210,8 +225,10 @@ static void read_callers(struct pstats *s, uint32_t callee, const struct value *
         c->function = function_of(s, key);
         c->called = callee;
         struct callgrind_call *call = c->function ? callgrind_call_of(c) : NULL;
-        if (call)
+        if (call) {
+            call->count += caller_calls(s, marshal_at(&s->file, value));
             call->cost[0] += caller_time(s, v, marshal_at(&s->file, value));
+        }
         key = marshal_next(&s->file, value);
     }
 }

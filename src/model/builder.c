@@ -463,6 +463,13 @@ void builder_add_stack(struct builder *b, event_id event, stack_id stack, double
                                     .weight = weight});
 }
 
+void builder_add_call(struct builder *b, const struct stated_call *call)
+{
+    struct profile *p = b->profile;
+    if (ARRAY_RESERVE(&p->arena, p->calls, b->call_cap, p->call_count + 1))
+        p->calls[p->call_count++] = *call;
+}
+
 static struct warning *warning_of(struct facts *facts, const char *what, uint64_t count)
 {
     for (unsigned i = 0; i < facts->warning_count; i++) {
@@ -726,6 +733,24 @@ void builder_map_runs(struct builder *b, const struct profile *other,
     show_stacks(b);
 }
 
+/* If only one of both states calls, they would not be those of all samples. */
+static void merge_calls(struct builder *b, const struct profile *other,
+                        const frame_id *frames, const event_id *events)
+{
+    struct profile *p = b->profile;
+    if (p->sample_count && !p->call_count)
+        return;
+    if (other->sample_count && !other->call_count)
+        p->call_count = 0;
+    for (size_t i = 0; i < other->call_count; i++) {
+        struct stated_call call = other->calls[i];
+        call.caller = frames[call.caller];
+        call.callee = frames[call.callee];
+        call.event = events[call.event];
+        builder_add_call(b, &call);
+    }
+}
+
 void builder_merge(struct builder *b, const struct profile *other)
 {
     frame_id *frames = builder_map_frames(b, other);
@@ -737,6 +762,7 @@ void builder_merge(struct builder *b, const struct profile *other)
         return;
     struct maps maps = {threads, events, stacks};
     map_stacks(b, other, frames, stacks);
+    merge_calls(b, other, frames, events);
     for (size_t i = 0; i < other->sample_count; i++) {
         struct sample s = mapped(&maps, &other->samples[i]);
         fetch_row(b, other, &maps, i);

@@ -33,7 +33,7 @@ struct builder {
         modules_alike; /* functions of the same name are one, even in different modules */
     struct frame_path path;
     size_t module_cap, frame_cap, thread_cap, event_cap, sample_cap;
-    size_t label_cap, sample_label_cap;
+    size_t label_cap, sample_label_cap, call_cap;
     struct index modules, frames, threads, events, labels;
     struct index samples;   /* BUILD_COUNT: their rows */
     struct trie stack_tree; /* the profile's stacks */
@@ -98,6 +98,10 @@ static inline void builder_add(struct builder *b, const struct sample *sample)
 
 /* Adds a sample with stack, event and weight only. */
 void builder_add_stack(struct builder *b, event_id event, stack_id stack, double weight);
+
+/* Adds a call that the input states. A profile that also gets samples of another input
+ * loses its calls unless that has them, too (builder_merge). */
+void builder_add_call(struct builder *b, const struct stated_call *call);
 
 /* Counts a stack that was truncated because it is deeper than limits.depth. */
 void builder_cut(struct builder *b);

@@ -66,6 +66,7 @@ struct profile *profile_copy(const struct profile *p)
     copy->stacks = copy_column(a, p->stacks, p->stack_count, sizeof *p->stacks);
     copy->threads = copy_column(a, p->threads, p->thread_count, sizeof *p->threads);
     copy->events = copy_column(a, p->events, p->event_count, sizeof *p->events);
+    copy->calls = copy_column(a, p->calls, p->call_count, sizeof *p->calls);
     copy->samples = copy_column(a, p->samples, p->sample_count, sizeof *p->samples);
     if (p->sample_labels) {
         copy->labels = copy_column(a, p->labels, p->label_count, sizeof *p->labels);

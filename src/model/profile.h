@@ -129,6 +129,16 @@ static inline void weight_add(double *weight, double *rest, double more, double 
     *weight = sum;
 }
 
+/* A call that the input states, with how often it occurred and what it took with its
+ * callees: inputs that are call graphs have them beside the stacks that are made of them. */
+struct stated_call {
+    frame_id caller; /* 0: `count` is how often the callee was called, by whomever */
+    frame_id callee;
+    event_id event; /* of the total; 0 if no sample has the event */
+    double count;   /* negative if unknown */
+    double total;   /* in the event's unit; negative if unknown */
+};
+
 /* A part of the input that was left out or repaired; or a value that the input lacks and
  * that was inferred, which is not an error and is reported only on request. */
 struct warning {
@@ -191,8 +201,9 @@ struct profile {
     struct sample_label *labels;
     struct label_set *label_sets;
     label_set_id *sample_labels; /* by sample */
+    struct stated_call *calls; /* of all samples, or none; transforms drop them */
     size_t module_count, frame_count, stack_count, thread_count, event_count;
-    size_t label_count, label_set_count, sample_count;
+    size_t label_count, label_set_count, sample_count, call_count;
     bool all_samples; /* each sample is a row, in the order of the input (BUILD_KEEP) */
     struct facts facts;
 };

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/call_costs.h"
+#include "analysis/call_graph.h"
+#include "base/array.h"
+#include "base/idmap.h"
+
+struct building {
+    struct call_costs *c;
+    const struct profile *p;
+    struct calltree tree;
+    struct arena scratch;
+    uint32_t *function_of; /* by label of the tree: a function, or 0 */
+    struct idmap ids;      /* of calls */
+};
+
+struct cost_call *call_costs_call(struct call_costs *c, struct idmap *ids,
+                                  uint32_t caller, uint32_t callee)
+{
+    uint64_t *id = idmap_put(ids, &c->arena, (uint64_t)caller << 32 | callee);
+    if (!id)
+        return NULL;
+    if (*id)
+        return &c->calls[*id];
+    if (!ARRAY_RESERVE(&c->arena, c->calls, c->call_cap, c->call_count + 1))
+        return NULL;
+    struct cost_function *f = &c->functions[caller];
+    *id = c->call_count;
+    c->calls[c->call_count] = (struct cost_call){.caller = caller,
+                                                 .callee = callee,
+                                                 .next = f->first_call,
+                                                 .count = COSTS_UNKNOWN,
+                                                 .total = COSTS_UNKNOWN};
+    f->first_call = (uint32_t)c->call_count;
+    return &c->calls[c->call_count++];
+}
+
+/* --- Functions -------------------------------------------------------------------- */
+
+static struct str copy_text(struct building *b, struct str s)
+{
+    char *copy = arena_alloc(&b->c->arena, s.len + 1);
+    if (!copy)
+        return STR("");
+    memcpy(copy, s.ptr, s.len);
+    return str_span(copy, copy + s.len);
+}
+
+/* The labels end with a zero byte and the module (label_style.module). */
+static void describe(struct building *b, struct cost_function *f, string_id label,
+                     frame_id id)
+{
+    const struct profile *p = b->p;
+    const struct frame *frame = &p->frames[id];
+    struct str text = strings_get(&b->tree.paths.labels, label);
+    struct str path = profile_string(p, p->modules[frame->module].path);
+    f->name = copy_text(b, str_head(text, str_find(text, '\0')));
+    f->path = copy_text(b, path);
+    f->module = frame->name ? str_basename(f->path) : STR("");
+    f->file = copy_text(b, profile_string(p, frame->file));
+    f->called = COSTS_UNKNOWN;
+}
+
+/* Finds or adds the function of a label. 0 if there is no label. */
+static uint32_t function_of(struct building *b, frame_id frame)
+{
+    string_id label = b->tree.paths.label_of_frame[frame];
+    uint32_t *id = &b->function_of[label];
+    if (!*id) {
+        *id = (uint32_t)b->c->function_count++;
+        describe(b, &b->c->functions[*id], label, frame);
+    }
+    return *id;
+}
+
+static bool add_functions(struct building *b, struct error *err)
+{
+    struct call_costs *c = b->c;
+    size_t count;
+    const struct function *rows = calltree_functions(&b->tree, &count, err);
+    size_t labels = b->tree.paths.labels.count;
+    b->function_of = arena_zalloc(&b->scratch, labels + 1, sizeof *b->function_of);
+    c->functions = arena_zalloc(&c->arena, labels + 2, sizeof *c->functions);
+    if (!rows || !b->function_of || !c->functions)
+        return error_memory(err);
+    c->function_count = c->call_count = 1;
+    for (size_t i = 0; i < count; i++) {
+        struct cost_function *f = &c->functions[function_of(b, rows[i].frame)];
+        f->self = rows[i].self;
+        f->total = rows[i].total;
+        f->base_self = rows[i].base_self;
+        f->base_total = rows[i].base_total;
+    }
+    return true;
+}
+
+static void count_samples(struct building *b)
+{
+    const struct profile *p = b->p;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        uint32_t f = s->event == b->tree.event && s->stack
+                         ? function_of(b, p->stacks[s->stack].frame)
+                         : 0;
+        if (f)
+            b->c->functions[f].samples += (double)s->count;
+    }
+}
+
+/* --- Calls ------------------------------------------------------------------------ */
+
+/* The event of the stated calls that belong to this tree: its own, or none if the file has
+ * calls but no costs. UINT32_MAX: there are no such calls. */
+static event_id stated_event(const struct building *b)
+{
+    event_id event = UINT32_MAX;
+    for (size_t i = 0; i < b->p->call_count; i++) {
+        if (b->p->calls[i].event == b->tree.event)
+            return b->tree.event;
+        if (!b->p->calls[i].event)
+            event = 0;
+    }
+    return event;
+}
+
+static void add_count(double *sum, double count)
+{
+    if (count >= 0)
+        *sum = (*sum > 0 ? *sum : 0) + count;
+}
+
+/* Calls have a total, by which the callee's is divided, or only a count. */
+static bool add_stated(struct building *b, event_id event, struct error *err)
+{
+    struct call_costs *c = b->c;
+    c->stated = true;
+    if (!event) { /* without costs: all shares are 1, as in gprof2dot */
+        c->total = 0;
+        for (size_t i = 1; i < c->function_count; i++)
+            c->functions[i].self = c->functions[i].total = 0;
+    }
+    for (size_t i = 0; i < b->p->call_count; i++) {
+        const struct stated_call *s = &b->p->calls[i];
+        if (s->event != event)
+            continue;
+        uint32_t callee = function_of(b, s->callee);
+        if (!s->caller) {
+            add_count(&c->functions[callee].called, s->count);
+            continue;
+        }
+        struct cost_call *call =
+            call_costs_call(c, &b->ids, function_of(b, s->caller), callee);
+        if (!call)
+            return error_memory(err);
+        add_count(&call->count, s->count);
+        call->passed += s->total >= 0 ? s->total : s->count > 0 ? s->count : 0;
+    }
+    return call_costs_distribute(c, err);
+}
+
+static bool add_exact(struct building *b, struct error *err)
+{
+    struct calls calls;
+    bool ok = calls_init(&calls, &b->tree, err);
+    for (size_t i = 0; ok && i < calls.count; i++) {
+        const struct call *from = &calls.items[i];
+        struct cost_call *call =
+            call_costs_call(b->c, &b->ids, b->function_of[from->caller],
+                            b->function_of[from->callee]);
+        ok = call || error_memory(err);
+        if (call) {
+            call->total = call->passed = from->total;
+            call->base_total = from->base_total;
+        }
+    }
+    calls_deinit(&calls);
+    return ok;
+}
+
+static bool build(struct building *b, enum costs_method method, struct error *err)
+{
+    struct call_costs *c = b->c;
+    event_id stated = stated_event(b);
+    const struct event *e = &b->p->events[b->tree.event];
+    c->total = b->tree.nodes[0].total;
+    c->base_total = b->tree.nodes[0].base_total;
+    c->differs = b->tree.base != 0;
+    if (!add_functions(b, err))
+        return false;
+    c->event = copy_text(b, profile_string(b->p, e->name));
+    c->unit = (enum unit)e->unit;
+    count_samples(b);
+    bool ok = stated != UINT32_MAX && !c->differs ? add_stated(b, stated, err)
+                                                  : add_exact(b, err);
+    if (ok && !c->stated && method == COSTS_CALL_RATIOS)
+        ok = call_costs_distribute(c, err);
+    return ok && (!c->arena.failed || error_memory(err));
+}
+
+bool call_costs_init(struct call_costs *c, const struct profile *p,
+                     const struct calltree_options *options, enum costs_method method,
+                     struct error *err)
+{
+    struct building b = {.c = c, .p = p};
+    struct calltree_options tree = *options;
+    *c = (struct call_costs){0};
+    tree.label.words = tree.label.module = true;
+    tree.threads = THREAD_NONE;
+    tree.min_share = 0;
+    if (!calltree_init(&b.tree, p, &tree, err))
+        return false;
+    bool ok = build(&b, method, err);
+    calltree_deinit(&b.tree);
+    arena_deinit(&b.scratch);
+    return ok;
+}
+
+void call_costs_deinit(struct call_costs *c)
+{
+    arena_deinit(&c->arena);
+    *c = (struct call_costs){0};
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stoke callgraph: a call graph for Graphviz, with the options of gprof2dot. */
+#include "analysis/call_costs.h"
+#include "base/glob.h"
+#include "base/number.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/options/load.h"
+#include "cli/options/transforms.h"
+#include "export/dot.h"
+#include "os/file.h"
+#include <string.h>
+
+struct callgraph_settings {
+    struct load_settings load;
+    struct transforms_settings transforms;
+    struct dot_options dot;
+    struct name_list paths;
+    const char *output, *title, *root, *leaf, *list;
+    double function_percent, call_percent, tolerance;
+    int64_t depth;
+    int method; /* enum costs_method */
+    int theme;  /* enum dot_theme */
+    unsigned labels;
+    bool compare, by_self, only_slower, only_faster, by_difference;
+};
+
+#define OFF(field) offsetof(struct callgraph_settings, field)
+
+/* In the orders of enum costs_method and enum dot_theme. */
+static const char *const methods[] = {"callstacks", "callratios", NULL};
+static const char *const themes[] = {"color", "pink", "gray", "bw", "print", NULL};
+
+static const char *const label_names[] = {"total-time", "total-time-percentage",
+                                          "self-time", "self-time-percentage", NULL};
+
+static bool parse_label(const char *text, void *value, struct error *err)
+{
+    static const unsigned labels[] = {DOT_TOTAL, DOT_TOTAL_SHARE, DOT_SELF,
+                                      DOT_SELF_SHARE};
+    for (size_t i = 0; label_names[i]; i++)
+        if (strcmp(text, label_names[i]) == 0) {
+            *(unsigned *)value |= labels[i];
+            return true;
+        }
+    error_set(err, "invalid value '%s' for --node-label", text);
+    return error_hint(err, "total-time, total-time-percentage, self-time or "
+                           "self-time-percentage");
+}
+
+/* "%.3f s" */
+static bool parse_number_format(const char *text, void *value, struct error *err)
+{
+    struct dot_number *n = value;
+    struct str rest = str_of(text), digits;
+    uint64_t precision = 6;
+    n->before = str_cut(&rest, '%');
+    bool ok = n->before.len < strlen(text) && rest.len > 0;
+    size_t at = 0;
+    if (ok && rest.ptr[0] == '.') {
+        while (at + 1 < rest.len && byte_is_digit(rest.ptr[at + 1]))
+            at++;
+        digits = str_head(str_skip(rest, 1), at);
+        ok = number_parse_u64(digits, &precision) && precision <= 17;
+        rest = str_skip(rest, at + 1);
+    }
+    ok = ok && rest.len && (rest.ptr[0] == 'f' || rest.ptr[0] == 'g') &&
+         !str_has(str_skip(rest, 1), STR("%"));
+    if (!ok) {
+        error_set(err, "invalid time format '%s'", text);
+        return error_hint(err, "%%.3f or %%.7g, with text before and after");
+    }
+    n->precision = (int)precision;
+    n->kind = rest.ptr[0];
+    n->after = str_skip(rest, 1);
+    return true;
+}
+
+static const struct option callgraph_options[] = {
+    {"output", 'o', "FILE", "write to FILE (default: standard output)", OPTION_STRING,
+     OFF(output)},
+    {"title", 0, "TEXT", "heading of the graph", OPTION_STRING, OFF(title)},
+    {"node-thres,node-limit", 'n', "PERCENT",
+     "omit functions below PERCENT of the total (default: 0.5)", OPTION_NUMBER,
+     OFF(function_percent), .least = 0, .most = 100},
+    {"edge-thres,edge-limit", 'e', "PERCENT",
+     "omit calls below PERCENT of the total (default: 0.1)", OPTION_NUMBER,
+     OFF(call_percent), .least = 0, .most = 100},
+    {"total", 0, "METHOD",
+     "totals of samples: exact, or by ratios of calls, gprof2dot's default (default: "
+     "callstacks)",
+     OPTION_CHOICE, OFF(method), methods},
+    {"colormap", 'c', "THEME", "colours (default: color)", OPTION_CHOICE, OFF(theme),
+     themes},
+    {"strip", 's', NULL, "names without arguments and template arguments", OPTION_FLAG,
+     OFF(dot.strip)},
+    {"color-nodes-by-selftime", 0, NULL, "colour functions by self weight", OPTION_FLAG,
+     OFF(by_self)},
+    {"wrap", 'w', NULL, "wrap long names", OPTION_FLAG, OFF(dot.wrap)},
+    {"show-samples", 0, NULL, "show the number of samples that end in a function",
+     OPTION_FLAG, OFF(dot.samples)},
+    {"parent-percentage", 0, NULL, "calls: also the part of the caller's total",
+     OPTION_FLAG, OFF(dot.parent_share)},
+    {"time-format", 0, "FORMAT", "format of absolute times (default: %.7g)",
+     OPTION_PARSED, OFF(dot.number), .parse = parse_number_format},
+    {"node-label", 0, "WHAT",
+     "what a box shows (repeatable; default: both percentages)", OPTION_PARSED,
+     OFF(labels), label_names, .parse = parse_label},
+    {"list-functions", 0, "GLOB",
+     "list the names of functions that match; + lists all, %GLOB also their numbers",
+     OPTION_STRING, OFF(list)},
+    {"root", 'z', "GLOB", "only functions that are called, directly or not, by these",
+     OPTION_STRING, OFF(root)},
+    {"leaf", 'l', "GLOB", "only functions that call these, directly or not",
+     OPTION_STRING, OFF(leaf)},
+    {"depth", 0, "N", "with --root or --leaf: at most N calls away (default: -1, any)",
+     OPTION_INT, OFF(depth), .least = -1, .most = UINT32_MAX},
+    {"skew", 0, "N", "skew of the colours; below 1, small weights differ more",
+     OPTION_NUMBER, OFF(dot.skew), .least = 1e-9, .most = 1e9},
+    {"path", 'p', "PATH",
+     "only functions of files that begin with, or modules that contain, PATH "
+     "(repeatable)",
+     OPTION_LIST, OFF(paths)},
+    {"compare", 0, NULL, "compare two files: BEFORE AFTER", OPTION_FLAG, OFF(compare)},
+    {"compare-tolerance", 0, "SHARE",
+     "with --compare: smaller changes are none (default: 0.001)", OPTION_NUMBER,
+     OFF(tolerance), .least = 0, .most = 1},
+    {"compare-only-slower", 0, NULL, "with --compare: only functions that grew",
+     OPTION_FLAG, OFF(only_slower)},
+    {"compare-only-faster", 0, NULL, "with --compare: only functions that shrank",
+     OPTION_FLAG, OFF(only_faster)},
+    {"compare-color-by-difference", 0, NULL, "with --compare: colours are the change",
+     OPTION_FLAG, OFF(by_difference)},
+    {0}};
+
+static const struct option_group callgraph_groups[] = {
+    {"options", callgraph_options, 0},
+    {"filters and transforms", transforms_options, OFF(transforms), .taken = "s"},
+    {"input", load_options, OFF(load)},
+    {0}};
+
+static const struct callgraph_settings callgraph_defaults = {
+    .function_percent = 0.5,
+    .call_percent = 0.1,
+    .tolerance = 0.001,
+    .depth = -1,
+    .dot = {.skew = 1, .number = {.precision = 7, .kind = 'g'}}};
+
+/* --- Graphs ------------------------------------------------------------------------- */
+
+static bool read_graph(struct callgraph_settings *s, int file_count, char **files,
+                       struct call_costs *c, struct error *err)
+{
+    struct calltree_options options = {0};
+    struct profile *p = load_profiles(&s->load, file_count, files, err);
+    p = transforms_apply(&s->transforms, p, err);
+    if (p)
+        load_note_event(p, s->load.quiet);
+    bool ok = p && call_costs_init(c, p, &options, (enum costs_method)s->method, err);
+    profile_destroy(p);
+    return ok;
+}
+
+static bool choose(struct callgraph_settings *s, struct call_costs *c, struct error *err)
+{
+    const struct costs_limits limits = {.function_share = s->function_percent / 100,
+                                        .call_share = s->call_percent / 100,
+                                        .paths = s->paths.items,
+                                        .path_count = s->paths.count,
+                                        .root = s->root,
+                                        .leaf = s->leaf,
+                                        .depth = s->depth,
+                                        .by_self = s->by_self,
+                                        .only_more = s->only_slower,
+                                        .only_less = s->only_faster,
+                                        .tolerance = s->tolerance};
+    return call_costs_choose(c, &limits, err);
+}
+
+static void list_functions(const struct call_costs *c, const char *glob,
+                           struct output *out)
+{
+    bool all = glob[0] == '%';
+    struct str pattern = str_of(glob + all);
+    if (pattern.len == 0 || str_equal(pattern, STR("+")))
+        pattern = STR("*");
+    for (size_t i = 1; i < c->function_count; i++) {
+        const struct cost_function *f = &c->functions[i];
+        if (!glob_match(pattern, f->name))
+            continue;
+        if (all)
+            output_format(out, "%6.2f%% %6.2f%% ", 100 * cost_share(f->total, c->total),
+                          100 * cost_share(f->self, c->total));
+        if (all && f->module.len)
+            output_format(out, "%.*s: ", STR_ARG(f->module));
+        output_str(out, f->name);
+        output_char(out, '\n');
+    }
+}
+
+static bool write_graph(struct callgraph_settings *s, struct call_costs *c,
+                        const char *title, struct error *err)
+{
+    struct os_output file;
+    if (!s->list && !choose(s, c, err))
+        return false;
+    if (!os_output_open(&file, s->output ? s->output : "-", err))
+        return false;
+    struct output out = os_output_stream(&file);
+    bool ok = true;
+    if (s->list)
+        list_functions(c, s->list, &out);
+    else
+        ok = dot_write_graph(c, &s->dot, str_of(title), &out, err);
+    if (ok)
+        ok = os_output_close(&file, &out, err);
+    else
+        os_output_abandon(&file);
+    output_deinit(&out);
+    return ok;
+}
+
+static bool make_graph(struct callgraph_settings *s, int file_count, char **files,
+                       struct error *err)
+{
+    struct call_costs graph = {0}, before = {0};
+    bool ok;
+    if (s->compare)
+        ok = read_graph(s, 1, &files[0], &before, err) &&
+             read_graph(s, 1, &files[1], &graph, err) &&
+             call_costs_compare(&graph, &before, err);
+    else
+        ok = read_graph(s, file_count, files, &graph, err);
+    ok = ok && write_graph(s, &graph, s->title ? s->title : "", err);
+    call_costs_deinit(&before);
+    call_costs_deinit(&graph);
+    return ok;
+}
+
+static int callgraph_run(void *settings, int file_count, char **files)
+{
+    struct callgraph_settings *s = settings;
+    struct error err = {.location = LOCATION_NONE};
+    if (s->compare && file_count != 2) {
+        error_set(&err, "--compare needs two files, BEFORE and AFTER, not %d", file_count);
+        message_error(&err);
+        return STATUS_USAGE;
+    }
+    if (!load_inputs(&s->load, NULL, &file_count, &files, &err)) {
+        message_error(&err);
+        return STATUS_USAGE;
+    }
+    s->dot.theme = (enum dot_theme)s->theme;
+    s->dot.labels = s->labels ? s->labels : dot_defaults.labels;
+    s->dot.by_change = s->by_difference;
+    s->dot.tolerance = s->tolerance;
+    s->load.import.lines |= s->paths.count > 0;
+    transforms_prepare(&s->transforms, &s->load);
+    return command_status(make_graph(s, file_count, files, &err), &err);
+}
+
+const struct command command_callgraph = {
+    .name = "callgraph",
+    .summary = "draw a call graph, with the options of gprof2dot",
+    .usage = "[OPTION...] [FILE...]",
+    .examples = "  perf script | stoke callgraph | dot -Tsvg -o calls.svg\n"
+                "  stoke callgraph -n 2 -w gmon.txt -o calls.dot\n"
+                "  stoke callgraph -z main --depth 3 out.pstats\n"
+                "  stoke callgraph --compare before.folded after.folded\n",
+    .groups = callgraph_groups,
+    .settings_size = sizeof(struct callgraph_settings),
+    .result = offsetof(struct callgraph_settings, load.result),
+    .defaults = &callgraph_defaults,
+    .run = callgraph_run,
+};
