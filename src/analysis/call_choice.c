@@ -55,8 +55,7 @@ static bool match_functions(struct comparing *m)
 {
     struct call_costs *c = m->c;
     size_t most = c->function_count + m->before->function_count;
-    struct cost_function *functions =
-        arena_zalloc(&c->arena, most, sizeof *c->functions);
+    struct cost_function *functions = arena_zalloc(&c->arena, most, sizeof *c->functions);
     uint32_t *by_name = arena_zalloc(&m->arena, most + 1, sizeof *by_name);
     m->same = arena_zalloc(&m->arena, most, sizeof *m->same);
     if (!functions || !by_name || !m->same)
@@ -91,8 +90,8 @@ static bool match_calls(struct comparing *m)
     }
     for (size_t i = 1; i < m->before->call_count; i++) {
         const struct cost_call *old = &m->before->calls[i];
-        struct cost_call *call = call_costs_call(c, &m->calls, m->same[old->caller],
-                                                 m->same[old->callee]);
+        struct cost_call *call =
+            call_costs_call(c, &m->calls, m->same[old->caller], m->same[old->callee]);
         if (!call)
             return false;
         call->base_total += old->total > 0 ? old->total * m->scale : 0;
@@ -139,7 +138,7 @@ static void weigh(struct call_costs *c)
         struct cost_call *call = &c->calls[i];
         double caller = c->functions[call->caller].weight;
         double callee = c->functions[call->callee].weight;
-        call->weight = call->total >= 0 ? share_of(c, call->total, call->base_total)
+        call->weight = call->total >= 0  ? share_of(c, call->total, call->base_total)
                        : caller < callee ? caller
                                          : callee;
     }
@@ -211,10 +210,10 @@ static void choose_by_limits(struct call_costs *c, const struct costs_limits *l)
 
 struct reach {
     struct call_costs *c;
-    bool up;          /* from callees to callers */
-    uint32_t *first;  /* by function: its first call in this direction, or 0 */
-    uint32_t *next;   /* by call */
-    uint32_t *depth;  /* by function: from 1; 0: not reached */
+    bool up;         /* from callees to callers */
+    uint32_t *first; /* by function: its first call in this direction, or 0 */
+    uint32_t *next;  /* by call */
+    uint32_t *depth; /* by function: from 1; 0: not reached */
     uint32_t *queue;
 };
 

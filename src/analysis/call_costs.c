@@ -60,7 +60,7 @@ static void describe(struct building *b, struct cost_function *f, string_id labe
     f->called = COSTS_UNKNOWN;
 }
 
-/* Finds or adds the function of a label. 0 if there is no label. */
+/* Finds or adds the function of a frame: that of its label. */
 static uint32_t function_of(struct building *b, frame_id frame)
 {
     string_id label = b->tree.paths.label_of_frame[frame];
@@ -93,16 +93,18 @@ static bool add_functions(struct building *b, struct error *err)
     return true;
 }
 
+/* A line of folded stacks, which has one row, is as many samples as its weight. */
 static void count_samples(struct building *b)
 {
     const struct profile *p = b->p;
+    bool by_weight = b->c->unit == UNIT_COUNT;
     for (size_t i = 0; i < p->sample_count; i++) {
         const struct sample *s = &p->samples[i];
         uint32_t f = s->event == b->tree.event && s->stack
                          ? function_of(b, p->stacks[s->stack].frame)
                          : 0;
         if (f)
-            b->c->functions[f].samples += (double)s->count;
+            b->c->functions[f].samples += by_weight ? s->weight : (double)s->count;
     }
 }
 
@@ -154,6 +156,8 @@ static bool add_stated(struct building *b, event_id event, struct error *err)
         add_count(&call->count, s->count);
         call->passed += s->total >= 0 ? s->total : s->count > 0 ? s->count : 0;
     }
+    for (size_t i = 1; i < c->function_count; i++)
+        c->functions[i].samples = COSTS_UNKNOWN;
     return call_costs_distribute(c, err);
 }
 
@@ -163,9 +167,8 @@ static bool add_exact(struct building *b, struct error *err)
     bool ok = calls_init(&calls, &b->tree, err);
     for (size_t i = 0; ok && i < calls.count; i++) {
         const struct call *from = &calls.items[i];
-        struct cost_call *call =
-            call_costs_call(b->c, &b->ids, b->function_of[from->caller],
-                            b->function_of[from->callee]);
+        struct cost_call *call = call_costs_call(
+            b->c, &b->ids, b->function_of[from->caller], b->function_of[from->callee]);
         ok = call || error_memory(err);
         if (call) {
             call->total = call->passed = from->total;

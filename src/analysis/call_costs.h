@@ -25,10 +25,10 @@ struct cost_function {
     struct str file;   /* or empty */
     double self, total, base_self, base_total;
     double called;       /* or COSTS_UNKNOWN */
-    double samples;      /* that end in it */
+    double samples;      /* that end in it; COSTS_UNKNOWN if calls are stated */
     double weight;       /* 0 to 1: for colours and limits */
     uint32_t first_call; /* a call, or 0 */
-    uint32_t cycle;      /* functions that call each other have the same number; 0: none */
+    uint32_t cycle; /* functions that call each other have the same number; 0: none */
     bool shown;
 };
 
@@ -43,15 +43,15 @@ struct cost_call {
 };
 
 struct call_costs {
-    struct arena arena; /* the graph and its texts */
-    struct cost_function *functions; /* [0] is unused */
-    struct cost_call *calls;         /* [0] is unused */
+    struct arena arena;                          /* the graph and its texts */
+    struct cost_function *functions;             /* [0] is unused */
+    struct cost_call *calls;                     /* [0] is unused */
     size_t function_count, call_count, call_cap; /* with [0] */
     uint32_t cycle_count;
     double total, base_total;
     struct str event;
     enum unit unit;
-    bool stated; /* the input is a call graph */
+    bool stated;  /* the input is a call graph */
     bool differs; /* with weights before */
 };
 
@@ -80,7 +80,8 @@ bool call_costs_distribute(struct call_costs *c, struct error *err);
 
 struct costs_limits {
     double function_share, call_share; /* of the total (0.005), before or after */
-    const char *const *paths; /* only files below one of these, or modules that contain it */
+    const char *const
+        *paths; /* only files below one of these, or modules that contain it */
     size_t path_count;
     const char *root, *leaf; /* globs: only functions reached from, or that reach, one */
     int64_t depth;           /* of calls from the root or to the leaf; negative: any */

@@ -103,9 +103,8 @@ static const struct option callgraph_options[] = {
      OPTION_FLAG, OFF(dot.parent_share)},
     {"time-format", 0, "FORMAT", "format of absolute times (default: %.7g)",
      OPTION_PARSED, OFF(dot.number), .parse = parse_number_format},
-    {"node-label", 0, "WHAT",
-     "what a box shows (repeatable; default: both percentages)", OPTION_PARSED,
-     OFF(labels), label_names, .parse = parse_label},
+    {"node-label", 0, "WHAT", "what a box shows (repeatable; default: both percentages)",
+     OPTION_PARSED, OFF(labels), label_names, .parse = parse_label},
     {"list-functions", 0, "GLOB",
      "list the names of functions that match; + lists all, %GLOB also their numbers",
      OPTION_STRING, OFF(list)},
@@ -242,7 +241,14 @@ static int callgraph_run(void *settings, int file_count, char **files)
     struct callgraph_settings *s = settings;
     struct error err = {.location = LOCATION_NONE};
     if (s->compare && file_count != 2) {
-        error_set(&err, "--compare needs two files, BEFORE and AFTER, not %d", file_count);
+        error_set(&err, "--compare needs two files, BEFORE and AFTER, not %d",
+                  file_count);
+        message_error(&err);
+        return STATUS_USAGE;
+    }
+    if (s->depth >= 0 && !s->root && !s->leaf) {
+        error_set(&err, "--depth counts calls from --root or --leaf; both are missing");
+        error_hint(&err, "--root main --depth %lld", (long long)s->depth);
         message_error(&err);
         return STATUS_USAGE;
     }

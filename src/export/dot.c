@@ -55,8 +55,11 @@ static void put_quoted(struct output *out, struct str s)
 /* Without control characters. */
 static void put_name(struct dot_writer *w, struct str name)
 {
+    size_t length = name.len < NAME_MOST ? name.len : NAME_MOST;
+    while (length < name.len && length > 0 && ((unsigned char)name.ptr[length] >> 6) == 2)
+        length--; /* not within a character of UTF-8 */
     w->text.used = 0;
-    visible_print(&w->text, str_head(name, name.len < NAME_MOST ? name.len : NAME_MOST));
+    visible_print(&w->text, str_head(name, length));
     if (name.len > NAME_MOST)
         output_text(&w->text, "\xe2\x80\xa6");
     put_quoted(w->out, output_contents(&w->text));
@@ -340,9 +343,10 @@ bool dot_write_graph(const struct call_costs *c, const struct dot_options *o,
                      struct str title, struct output *out, struct error *err)
 {
     struct arena arena = ARENA_INIT;
-    struct dot_writer w = {c, o, &dot_styles[o->theme], out, OUTPUT_BUFFER, OUTPUT_BUFFER};
-    uint32_t *order = arena_zalloc(&arena, 2 * (c->function_count + c->call_count) + 2,
-                                   sizeof *order);
+    struct dot_writer w = {
+        c, o, &dot_styles[o->theme], out, OUTPUT_BUFFER, OUTPUT_BUFFER};
+    uint32_t *order =
+        arena_zalloc(&arena, 2 * (c->function_count + c->call_count) + 2, sizeof *order);
     if (order)
         put_graph(&w, title, order);
     bool ok = order && !w.text.failed && !w.name.failed;

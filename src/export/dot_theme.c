@@ -7,13 +7,25 @@
 #define PENS .pen_least = 0.5, .pen_most = 4
 
 const struct dot_style dot_styles[] = {
-    [DOT_COLOR] = {{2.0 / 3, 0.8, 0.25}, {0, 1, 0.5}, .gamma = 1, .filled = true, FONT, PENS},
+    [DOT_COLOR] =
+        {{2.0 / 3, 0.8, 0.25}, {0, 1, 0.5}, .gamma = 1, .filled = true, FONT, PENS},
     [DOT_PINK] = {{0, 1, 0.9}, {0, 1, 0.5}, .gamma = 2.2, .filled = true, FONT, PENS},
     [DOT_GRAY] = {{0, 0, 0.85}, {0, 0, 0}, .gamma = 2.2, .filled = true, FONT, PENS},
-    [DOT_BW] = {{0, 0, 0}, {0, 0, 0}, .gamma = 2.2, .filled = true, .font_least = 8,
-                .font_most = 24, .pen_least = 0.1, .pen_most = 8},
-    [DOT_PRINT] = {{0, 0, 0}, {0, 0, 0}, .gamma = 2.2, .font_least = 18,
-                   .font_most = 30, .pen_least = 0.1, .pen_most = 8},
+    [DOT_BW] = {{0, 0, 0},
+                {0, 0, 0},
+                .gamma = 2.2,
+                .filled = true,
+                .font_least = 8,
+                .font_most = 24,
+                .pen_least = 0.1,
+                .pen_most = 8},
+    [DOT_PRINT] = {{0, 0, 0},
+                   {0, 0, 0},
+                   .gamma = 2.2,
+                   .font_least = 18,
+                   .font_most = 30,
+                   .pen_least = 0.1,
+                   .pen_most = 8},
 };
 
 static double channel(double low, double high, double hue)

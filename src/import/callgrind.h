@@ -24,7 +24,7 @@ struct callgrind_function {
 
 struct callgrind_call {
     uint32_t caller, callee, next; /* next: the next call of the same caller, or 0 */
-    double count; /* how often; 0 if unknown */
+    double count;                  /* how often; 0 if unknown */
     double cost[CALLGRIND_EVENTS_MAX];
 };
 
@@ -71,8 +71,10 @@ uint32_t callgrind_function_of(struct callgrind *c, string_id name, string_id fi
  * valid until the next call is added. */
 struct callgrind_call *callgrind_call_of(struct callgrind *c);
 
-/* Adds the calls, and the stacks of every event, to the builder. Their sum equals the sum of the
- * functions' self costs. If all costs are integers, each stack's weight is an integer. */
+/* Adds the calls, and the stacks of every event, to the builder. The sum of the stacks
+ * equals the sum of the functions' self costs. If all costs are integers, each stack's
+ * weight is an integer. If every sample has the weight 1, the calls would not fit the
+ * stacks, and are left out. */
 void callgrind_add_stacks(struct callgrind *c);
 
 #endif

@@ -325,6 +325,7 @@ static void add_called(struct callgrind *c, const frame_id *frames)
     }
 }
 
+/* Those of the first event, which a call graph shows. */
 static void add_calls(struct callgrind *c)
 {
     frame_id *frames = arena_zalloc(&c->arena, c->function_count, sizeof *frames);
@@ -334,19 +335,16 @@ static void add_calls(struct callgrind *c)
         frames[i] = frame_of(c, &c->functions[i]);
     for (size_t i = 1; i < c->call_count; i++) {
         const struct callgrind_call *call = &c->calls[i];
-        for (size_t e = 0; e < c->event_count; e++)
-            if (e == 0 || call->cost[e] > 0)
-                builder_add_call(c->b, &(struct stated_call){frames[call->caller],
-                                                             frames[call->callee],
-                                                             c->events[e].event,
-                                                             call->count, call->cost[e]});
+        builder_add_call(
+            c->b, &(struct stated_call){frames[call->caller], frames[call->callee],
+                                        c->events[0].event, call->count, call->cost[0]});
     }
     add_called(c, frames);
 }
 
 void callgrind_add_stacks(struct callgrind *c)
 {
-    if (c->function_count > 1 && c->event_count)
+    if (c->function_count > 1 && c->event_count && !c->options->samples)
         add_calls(c);
     for (size_t i = 0; i < c->event_count && !c->arena.failed; i++)
         add_event(c, i);

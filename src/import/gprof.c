@@ -45,8 +45,8 @@ struct reader {
 /* A line of a block, or of the flat profile. */
 struct entry {
     double self;
-    double count, of; /* 3/6, 1+5, or 3 */
-    bool recursive;
+    double count, of;        /* 3/6, 1+5, or 3 */
+    bool recursive, counted; /* counted: it has a count */
     struct str name;
 };
 
@@ -222,7 +222,8 @@ static bool parse_primary(struct str line, struct entry *e)
     e->name = str_trim(rest);
     word = str_word(&rest);
     rest = str_trim(rest);
-    if (rest.len && !str_starts(rest, STR("[")) && parse_called(word, e))
+    e->counted = rest.len && !str_starts(rest, STR("[")) && parse_called(word, e);
+    if (e->counted)
         e->name = rest;
     else
         e->count = e->of = 0;
@@ -262,6 +263,7 @@ static void read_primary(struct reader *r, struct str line)
     f->self = scaled(e.self, 1e9);
     f->called = e.count + e.of;
     f->recursed = e.of;
+    f->uncounted = !e.counted;
     for (size_t i = 0; i < r->caller_count; i++)
         add_call(r, r->callers[i].function, r->function, r->callers[i].count,
                  r->callers[i].entered);

@@ -14,7 +14,8 @@ struct gprof_function {
     uint32_t first_call; /* index of a call, or 0 */
     double self;         /* in the unit of the time */
     double called;       /* calls of it, by itself too, in its own row */
-    double recursed;     /* part of these: direct calls by itself, without a call */
+    double recursed;     /* part of these: calls by itself */
+    bool uncounted;      /* its row has no number of calls */
     double entered;      /* calls of it, or of its cycle, from outside; 0 if not stated */
 };
 

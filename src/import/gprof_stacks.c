@@ -380,14 +380,17 @@ static void add_calls(const struct walk *w, bool counted)
     for (uint32_t i = 1; i <= g->function_count; i++) {
         call.callee = frame_of(g, i);
         if (counted)
-            call.count = g->functions[i].called;
+            call.count = g->functions[i].uncounted ? -1 : g->functions[i].called;
         builder_add_call(g->b, &call);
         if (g->functions[i].recursed > 0)
-            builder_add_call(g->b, &(struct stated_call){call.callee, call.callee,
-                                                         call.event,
-                                                         g->functions[i].recursed, -1});
+            builder_add_call(g->b,
+                             &(struct stated_call){call.callee, call.callee, call.event,
+                                                   g->functions[i].recursed, -1});
     }
     for (size_t i = 1; i <= g->call_count; i++) {
+        if (g->calls[i].caller == g->calls[i].callee &&
+            g->functions[g->calls[i].caller].recursed > 0)
+            continue; /* its own row has these calls, too */
         call.caller = frame_of(g, g->calls[i].caller);
         call.callee = frame_of(g, g->calls[i].callee);
         if (counted)
@@ -416,7 +419,8 @@ static void add_events(struct walk *w)
                                       g->options->samples ? UNIT_COUNT : g->unit);
     if (w->calls + called > 0)
         w->calls_event = builder_event(g->b, STR("calls"), UNIT_EVENTS);
-    add_calls(w, w->calls_event != 0);
+    if (!g->options->samples) /* weights of 1 do not fit the calls */
+        add_calls(w, w->calls_event != 0);
 }
 
 /* Each time in the file is rounded. */

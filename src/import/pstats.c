@@ -184,7 +184,8 @@ static double caller_calls(const struct pstats *s, uint32_t node)
     uint32_t at = node + 1;
     if (n->kind == MARSHAL_NUMBER)
         return calls_of(s, node);
-    for (uint32_t i = 0; n->kind == MARSHAL_LIST && i < n->count && i < NUMBERS_MAX; i++) {
+    for (uint32_t i = 0; n->kind == MARSHAL_LIST && i < n->count && i < NUMBERS_MAX;
+         i++) {
         sum += i % 4 == 0 ? calls_of(s, at) : 0;
         at = marshal_next(&s->file, at);
     }

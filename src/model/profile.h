@@ -201,7 +201,7 @@ struct profile {
     struct sample_label *labels;
     struct label_set *label_sets;
     label_set_id *sample_labels; /* by sample */
-    struct stated_call *calls; /* of all samples, or none; transforms drop them */
+    struct stated_call *calls;   /* of all samples, or none; transforms drop them */
     size_t module_count, frame_count, stack_count, thread_count, event_count;
     size_t label_count, label_set_count, sample_count, call_count;
     bool all_samples; /* each sample is a row, in the order of the input (BUILD_KEEP) */

@@ -256,6 +256,52 @@ static void merging_interns_and_sums(void **state)
     profile_destroy(p);
 }
 
+/* "cycles": a>b, called three times. */
+static struct profile *with_calls(const char *first, bool stated)
+{
+    struct builder b = started(BUILD_COUNT);
+    push_names(&b, first); /* its own order of IDs */
+    event_id e = builder_event(&b, STR("cycles"), UNIT_CYCLES);
+    builder_add_stack(&b, e, push_names(&b, "a;b"), 8);
+    if (stated)
+        builder_add_call(&b, &(struct stated_call){builder_named_frame(&b, STR("a")),
+                                                   builder_named_frame(&b, STR("b")), e,
+                                                   3, 8});
+    return finished(&b);
+}
+
+static struct profile *merged_calls(bool first, bool second)
+{
+    struct profile *parts[] = {with_calls("b;a", first), with_calls("z;y", second)};
+    struct builder b = started(BUILD_COUNT);
+    for (int i = 0; i < 2; i++) {
+        builder_merge(&b, parts[i]);
+        profile_destroy(parts[i]);
+    }
+    return finished(&b);
+}
+
+static void calls_are_merged_if_both_state_them(void **state)
+{
+    (void)state;
+    struct profile *p = merged_calls(true, true);
+    assert_int_equal(p->call_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct stated_call *call = &p->calls[i];
+        assert_str(profile_string(p, p->frames[call->caller].name), "a");
+        assert_str(profile_string(p, p->frames[call->callee].name), "b");
+        assert_int_equal(call->event, profile_find_event(p, STR("cycles")));
+        assert_double(call->count, 3);
+        assert_double(call->total, 8);
+    }
+    profile_destroy(p);
+    for (int i = 0; i < 2; i++) {
+        p = merged_calls(i == 0, i == 1);
+        assert_int_equal(p->call_count, 0);
+        profile_destroy(p);
+    }
+}
+
 /* A frame becomes several, one or no frames. */
 static void runs_stand_for_frames(void **state)
 {
@@ -359,6 +405,7 @@ int main(void)
         UNIT(warnings_are_counted_by_their_text),
         UNIT(more_kinds_of_warnings_than_there_is_room_for),
         UNIT(merging_interns_and_sums),
+        UNIT(calls_are_merged_if_both_state_them),
         UNIT(runs_stand_for_frames),
         UNIT(failure_persists_and_is_reported),
         UNIT(a_stack_of_half_a_million_frames),

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+# stoke callgraph: what is shown, what boxes have, comparisons, and messages.
+. "$TESTS/cli/lib.sh"
+
+box() { says "^	n[0-9]* \[label=\"$1\"" out; }
+no_box() { says_not "^	n[0-9]* \[label=\"$1" out; }
+arrows() { grep -c -e ' -> .*\[label=' out || :; }
+boxes() { grep -c '^	n[0-9]* \[' out || :; }
+
+cat >in <<'END'
+main;parse;read 6
+main;parse;alloc<int>(long) 2
+main;run;parse;read 1
+main;idle 990
+main;tiny 1
+END
+
+# Limits: 0.5% of functions and 0.1% of calls, or others.
+status 0 stoke callgraph -q in
+box 'main\\n100.00%\\n(0.00%)'
+box 'parse\\n0.90%\\n(0.00%)'
+no_box tiny
+no_box alloc
+status 0 stoke callgraph -q -n 0 -e 0 in
+[ "$(boxes)" = 7 ] && [ "$(arrows)" = 7 ] || fail "$(boxes) functions, $(arrows) calls"
+status 0 stoke callgraph -q --node-thres 0 --edge-thres 0.2 in
+[ "$(boxes)" = 7 ] || fail "$(boxes) functions"
+says_not '"0.10%"' out
+
+# From and to functions; a depth.
+status 0 stoke callgraph -q -n 0 -e 0 -z 'pa*' in
+[ "$(boxes)" = 3 ] && [ "$(arrows)" = 2 ] || fail "-z: $(boxes) and $(arrows)"
+status 0 stoke callgraph -q -n 0 -e 0 -l parse in
+[ "$(boxes)" = 3 ] && [ "$(arrows)" = 3 ] || fail "-l: $(boxes) and $(arrows)"
+status 0 stoke callgraph -q -n 0 -e 0 -z main --depth 1 in
+[ "$(boxes)" = 5 ] || fail "--depth 1: $(boxes)"
+status 0 stoke callgraph -q -n 0 -e 0 -z main --depth 0 in
+[ "$(boxes)" = 1 ] || fail "--depth 0: $(boxes)"
+
+# What a box has.
+status 0 stoke callgraph -q -n 0 -s in
+box 'alloc\\n0.20%\\n(0.20%)'
+status 0 stoke callgraph -q --node-label total-time --node-label self-time \
+    --time-format '~%.1f units' in
+box 'idle\\n~990.0 units\\n(~990.0 units)'
+status 0 stoke callgraph -q --show-samples in
+box 'idle\\n99.00%\\n(99.00%)\\n990×'
+status 0 stoke callgraph -q -n 0 -e 0 --parent-percentage in
+says '"0.80%\\n100.00% of caller"\|"0.90%\\n100.00% of caller"\|"0.10%\\n100.00% of caller"' out
+echo 'a::long_name_of_a_space::inner(int, a::long_name_of_a_space::type) 1' >long
+status 0 stoke callgraph -q -w long
+box 'a::long_name_of_a_space::\\ninner(int, \\na::long_name_of_a_space::type)\\n100.00%\\n(100.00%)'
+status 0 stoke callgraph -q --list-functions '*a*' in
+printf '%s\n' main parse read 'alloc<int>(long)' >want
+sort want >sorted
+sort out | cmp -s - sorted || fail "--list-functions lists others"
+status 0 stoke callgraph -q --list-functions '%idle' in
+says '^ 99.00%  99.00% idle$' out
+for theme in color pink gray bw print; do
+    status 0 stoke callgraph -q -c $theme --skew 0.01 --color-nodes-by-selftime in
+    says '^}$' out
+done
+
+# Calls that an input states: their numbers; cycles count once for their callers. What chooses
+# samples, or gives them other weights, removes them.
+cat >calls.callgrind <<'END'
+events: Ir
+fn=main
+1 10
+cfn=even
+calls=3 1
+1 90
+fn=even
+2 40
+cfn=odd
+calls=7 2
+2 50
+fn=odd
+3 50
+cfn=even
+calls=5 2
+3 20
+END
+status 0 stoke callgraph -q calls.callgrind
+box 'main\\n100.00%\\n(10.00%)\\n0×'
+box 'even\\n90.00%\\n(40.00%)\\n8×'
+box 'odd\\n50.00%\\n(50.00%)\\n7×'
+says '\[label="90.00%\\n3×"' out
+says '\[label="50.00%\\n7×"' out
+says '\[label="5×"' out
+for option in --count-samples '--focus main' '--event Ir'; do
+    status 0 stoke callgraph -q $option calls.callgrind
+    says_not '×' out
+    box 'main\\n100.00%\\n([0-9.]*%)'
+done
+status 0 stoke callgraph -q calls.callgrind calls.callgrind
+says '\[label="90.00%\\n6×"' out
+
+# A comparison; a function can be in one file only.
+printf 'main;a 50\nmain;gone 50\n' >before
+printf 'main;a 150\nmain;new 50\n' >after
+status 0 stoke callgraph -q --compare before after
+box 'main\\n100.00%\\n+0.00\\n(0.00%)'
+box 'a\\n75.00%\\n+25.00\\n(75.00%)'
+box 'gone\\n0.00%\\n-50.00\\n(0.00%)'
+box 'new\\n25.00%\\n+25.00\\n(25.00%)'
+status 0 stoke callgraph -q --compare --compare-only-slower before after
+[ "$(boxes)" = 2 ] || fail "only slower: $(boxes)"
+status 0 stoke callgraph -q --compare --compare-only-faster before after
+[ "$(boxes)" = 1 ] || fail "only faster: $(boxes)"
+status 0 stoke callgraph -q --compare --compare-tolerance 0.3 --compare-color-by-difference \
+    before after
+box 'a\\n75.00%\\n+0.00\\n(75.00%)'
+
+# Names are escaped; a stack has no limit of depth or recursion.
+printf 'a"b\\c&d;e\033f 1\n' >odd
+status 0 stoke callgraph -q odd
+box 'a\\"b\\\\c&amp;d\\n100.00%\\n(0.00%)'
+says_not "$(printf '\033')" out
+awk 'BEGIN { printf "root;"; for (i = 0; i < 20000; i++) printf "f%d;", i % 7000; print "end 1" }' >deep
+status 0 stoke callgraph -q deep
+[ "$(boxes)" = 7002 ] || fail "$(boxes) functions of a deep stack"
+status 0 stoke callgraph -q --total callratios deep # nothing leads from f6000 on to the end
+[ "$(boxes)" = 6002 ] || fail "by ratios, $(boxes) functions of a deep stack"
+if command -v dot >/dev/null; then
+    for file in in odd long calls.callgrind; do
+        stoke callgraph -q -n 0 "$file" | dot -Tsvg >picture.svg || fail "dot rejects $file"
+    done
+fi
+
+# Messages.
+status 2 stoke callgraph --depth 3 in
+says '--depth counts calls from --root or --leaf'
+says 'try: --root main --depth 3'
+status 1 stoke callgraph -q -z nothing in
+says "no function matches 'nothing' of --root"
+status 2 stoke callgraph --compare in
+says '--compare needs two files, BEFORE and AFTER, not 1'
+status 2 stoke callgraph --time-format '%d' in
+says "invalid time format '%d'"
+status 2 stoke callgraph --time-format '%.3f %s' in
+says "invalid time format"
+status 2 stoke callgraph --node-label nothing in
+says "invalid value 'nothing' for --node-label"
+status 2 stoke callgraph -c nothing in
+status 1 stoke callgraph missing
+says 'missing: .*No such file'

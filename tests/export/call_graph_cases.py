@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares `stoke callgraph --total callratios` with the pictures of gprof2dot in the corpus: the
+cases of callgraph-cases.tsv. The same functions with the same lines in their boxes, and the same
+calls with the same shares and counts.
+
+call_graph_cases.py [PART-OF-A-NAME...] runs only the cases with matching names."""
+
+import csv
+import os
+import re
+import sys
+
+import tap
+
+CASES = os.path.join(tap.CORPUS, "callgraph-cases.tsv")
+ITEM = re.compile(r'^\t("(?:[^"\\]|\\.)*"|\w+)(?: -> ("(?:[^"\\]|\\.)*"|\w+))? '
+                  r'\[(?:.*?, )?label="((?:[^"\\]|\\.)*)"')
+LARGEST = 0.1  # difference of two shares in percent; gprof2dot divides what callgrind rounded
+
+# Cases that are not the same, and why.
+OTHERS = {
+    "axe/r000hs_gprof_cc.axe": "format is not read",
+    "callgrind/empty.callgrind": "refused: it has no costs",
+    "callgrind/xapian.callgrind": "gprof2dot merges functions of the same name in two modules",
+    "hprof/jdbc.hprof": "calls: gprof2dot writes 0 calls where the file has no numbers",
+    "json/cycle.json": "boxes: gprof2dot writes samples as numbers of calls",
+    "json/memtrail.leaked.json": "boxes: gprof2dot writes samples as numbers of calls",
+    "perf/issue28.perf": "gprof2dot ignores periods and names unknown functions by address",
+    "pstats/memtrail.pstats": "names: the file of a function is behind its name",
+    "dtrace/go.dtrace": "names: some have the module in front",
+}
+
+
+def key_and_values(label):
+    """The words of a label, and its shares and numbers of calls."""
+    lines = label.replace("&amp;", "&").split("\\n")
+    value = re.compile("^\\(?([\\d.]+)(%|\u00d7)\\)?$")
+    found = [value.match(line) for line in lines]
+    return ([line for line, match in zip(lines, found) if not match],
+            [(match[2], float(match[1])) for match in found if match])
+
+
+def graph(text):
+    """The values of functions by name, and of calls by the names of both."""
+    names, functions, calls = {}, {}, {}
+    lines = [match for match in map(ITEM.match, text.splitlines())
+             if match and match[1] not in ("graph", "node", "edge")]
+    for match in lines:
+        words, values = key_and_values(match[3])
+        if not match[2]:
+            names[match[1]] = tuple(words)
+            functions[tuple(words)] = values
+    for match in lines:
+        if match[2]:
+            calls[names[match[1]], names[match[2]]] = key_and_values(match[3])[1]
+    return functions, calls
+
+
+def difference(want, got):
+    """The first item that differs, or None."""
+    if want.keys() != got.keys():
+        return f"only one has {sorted(want.keys() ^ got.keys())[:3]}"
+    for key, values in want.items():
+        if [kind for kind, _ in values] != [kind for kind, _ in got[key]] or any(
+                abs(a - b) > (LARGEST if kind == "%" else 0)
+                for (kind, a), (_, b) in zip(values, got[key])):
+            return f"{key}: {values}, not {got[key]}"
+    return None
+
+
+def check(name, expected):
+    status, out, err = tap.run([tap.STOKE, "callgraph", "-q", "--total", "callratios",
+                                os.path.join(tap.CORPUS, name)])
+    if status:
+        return err.decode("utf-8", "replace")
+    with open(os.path.join(tap.CORPUS, expected), encoding="utf-8") as file:
+        expect = graph(file.read())
+    got = graph(out.decode("utf-8", "replace"))
+    return difference(expect[0], got[0]) or difference(expect[1], got[1])
+
+
+def main():
+    report = tap.Tap()
+    if not os.path.exists(CASES):
+        report.skip("call graphs of gprof2dot", "no corpus")
+        report.done()
+    with open(CASES, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    for row in rows:
+        name = row["input"].removeprefix("gprof2dot/")
+        if not any(part in name for part in sys.argv[1:] or [""]):
+            continue
+        if name in OTHERS:
+            report.skip(name, OTHERS[name])
+            continue
+        report.result(name, check(row["input"], row["expected (default options)"]) or "")
+    report.done()
+
+
+main()
