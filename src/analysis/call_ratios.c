@@ -12,6 +12,10 @@
 #include "analysis/call_costs.h"
 #include "base/array.h"
 
+/* Steps of entering cycles, beside once for each: a cycle may have as many entries as
+ * functions. */
+#define WORK_MOST 20000000
+
 /* What Tarjan's algorithm knows of a function. */
 struct visited {
     uint32_t order, low, next_call; /* order 0: not yet visited */
@@ -31,6 +35,7 @@ struct distribution {
     uint32_t *rank, *queue;     /* rank: calls from the entry, from 1; 0: not reached */
     uint32_t *path;
     uint32_t order, component_count, member_count;
+    uint64_t work; /* left, of WORK_MOST */
 };
 
 /* --- Components -------------------------------------------------------------------- */
@@ -207,6 +212,44 @@ static void enter_cycle(struct distribution *d, uint32_t entry, double ratio,
         d->rank[d->queue[n]] = 0;
 }
 
+/* What it takes to enter a cycle: its functions and their calls. */
+static uint64_t work_of(const struct distribution *d, uint32_t id)
+{
+    uint64_t work = 0;
+    for (uint32_t m = d->starts[id]; m < d->starts[id + 1]; m++) {
+        work++;
+        for (uint32_t i = d->c->functions[d->members[m]].first_call; i;
+             i = d->c->calls[i].next)
+            work++;
+    }
+    return work;
+}
+
+/* Enters a cycle at each function where calls enter it; the one with most calls is the
+ * last, and gets the parts of those for which no work is left. */
+static void enter_at_all(struct distribution *d, uint32_t id, const double *outer)
+{
+    const uint32_t *members = d->members + d->starts[id];
+    uint32_t count = d->starts[id + 1] - d->starts[id], most = members[0];
+    uint64_t work = work_of(d, id);
+    double rest = 0;
+    for (uint32_t m = 1; m < count; m++)
+        if (d->entered[members[m]] > d->entered[most])
+            most = members[m];
+    for (uint32_t m = 0; m < count; m++) {
+        double ratio = d->entered[members[m]];
+        if (!(ratio > 0) || members[m] == most)
+            continue;
+        if (d->work < work) {
+            rest += ratio;
+            continue;
+        }
+        d->work -= work;
+        enter_cycle(d, members[m], ratio, outer);
+    }
+    enter_cycle(d, most, d->entered[most] + rest, outer);
+}
+
 static void integrate_cycle(struct distribution *d, uint32_t id, double *outer)
 {
     struct call_costs *c = d->c;
@@ -224,9 +267,7 @@ static void integrate_cycle(struct distribution *d, uint32_t id, double *outer)
     }
     if (!entered) /* no known caller */
         d->entered[heaviest] = 1;
-    for (uint32_t m = 0; m < count; m++)
-        if (d->entered[members[m]] > 0)
-            enter_cycle(d, members[m], d->entered[members[m]], outer);
+    enter_at_all(d, id, outer);
 }
 
 static bool integrate(struct distribution *d)
@@ -247,7 +288,7 @@ static bool integrate(struct distribution *d)
 
 bool call_costs_distribute(struct call_costs *c, struct error *err)
 {
-    struct distribution d = {.c = c};
+    struct distribution d = {.c = c, .work = WORK_MOST};
     struct arena *a = &d.arena;
     size_t count = c->function_count + 1;
     d.visited = arena_zalloc(a, count, sizeof *d.visited);

@@ -3,6 +3,7 @@
 #include "analysis/call_costs.h"
 #include "base/glob.h"
 #include "base/number.h"
+#include "base/visible.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/load.h"
@@ -191,8 +192,9 @@ static void list_functions(const struct call_costs *c, const char *glob,
             output_format(out, "%6.2f%% %6.2f%% ", 100 * cost_share(f->total, c->total),
                           100 * cost_share(f->self, c->total));
         if (all && f->module.len)
-            output_format(out, "%.*s: ", STR_ARG(f->module));
-        output_str(out, f->name);
+            visible_print(out, f->module);
+        output_text(out, all && f->module.len ? ": " : "");
+        visible_print(out, f->name);
         output_char(out, '\n');
     }
 }

@@ -277,8 +277,10 @@ static void read_calls(struct reader *r, struct str value)
 {
     struct str rest = value;
     r->next = COST_CALL;
-    if (!parse_cost(str_word(&rest), &r->count) || r->count < 0)
+    if (!parse_cost(str_word(&rest), &r->count) || r->count < 0) {
+        warn(r, "a number of calls that is not valid", value);
         r->count = 0;
+    }
 }
 
 /* "fn=...", "cfi=..."; false if the line is none of them. */

@@ -96,6 +96,24 @@ done
 status 0 stoke callgraph -q calls.callgrind calls.callgrind
 says '\[label="90.00%\\n6×"' out
 
+# Numbers of calls that are not numbers are reported; large ones have sums.
+printf '%s\n' 'events: Ir' fn=main '1 10' cfn=a 'calls=-3 1' '1 5' cfn=b 'calls=1e400 1' '1 5' \
+    cfn=c 'calls=900000000000000000 1' '1 5' cfn=c 'calls=900000000000000000 1' '1 5' fn=c '1 5' \
+    >counts.callgrind
+status 0 stoke callgraph counts.callgrind
+says 'a number of calls that is not valid'
+box 'c\\n33.33%\\n(33.33%)\\n1800000000000000000×'
+says_not 'nan\|inf\|-3' out
+
+# A cycle with many entries takes bounded time, and no cost is lost.
+awk 'BEGIN {
+    print "events: Ir\nfn=main\n1 1"
+    for (i = 0; i < 6000; i++) print "cfn=f" i "\ncalls=1 1\n1 1"
+    for (i = 0; i < 6000; i++) print "fn=f" i "\n1 1\ncfn=f" (i + 1) % 6000 "\ncalls=1 1\n1 1"
+}' >ring.callgrind
+status 0 stoke callgraph -q ring.callgrind
+box 'main\\n100.00%\\n(0.02%)\\n0×'
+
 # A comparison; a function can be in one file only.
 printf 'main;a 50\nmain;gone 50\n' >before
 printf 'main;a 150\nmain;new 50\n' >after
@@ -116,6 +134,8 @@ box 'a\\n75.00%\\n+0.00\\n(75.00%)'
 printf 'a"b\\c&d;e\033f 1\n' >odd
 status 0 stoke callgraph -q odd
 box 'a\\"b\\\\c&amp;d\\n100.00%\\n(0.00%)'
+says_not "$(printf '\033')" out
+status 0 stoke callgraph -q --list-functions + odd
 says_not "$(printf '\033')" out
 awk 'BEGIN { printf "root;"; for (i = 0; i < 20000; i++) printf "f%d;", i % 7000; print "end 1" }' >deep
 status 0 stoke callgraph -q deep

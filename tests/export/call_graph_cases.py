@@ -18,14 +18,14 @@ ITEM = re.compile(r'^\t("(?:[^"\\]|\\.)*"|\w+)(?: -> ("(?:[^"\\]|\\.)*"|\w+))? '
                   r'\[(?:.*?, )?label="((?:[^"\\]|\\.)*)"')
 LARGEST = 0.1  # difference of two shares in percent; gprof2dot divides what callgrind rounded
 
+# Cases without numbers of calls: gprof2dot writes 0, or the number of samples.
+UNCOUNTED = ("hprof/jdbc.hprof", "json/cycle.json", "json/memtrail.leaked.json")
+
 # Cases that are not the same, and why.
 OTHERS = {
     "axe/r000hs_gprof_cc.axe": "format is not read",
     "callgrind/empty.callgrind": "refused: it has no costs",
     "callgrind/xapian.callgrind": "gprof2dot merges functions of the same name in two modules",
-    "hprof/jdbc.hprof": "calls: gprof2dot writes 0 calls where the file has no numbers",
-    "json/cycle.json": "boxes: gprof2dot writes samples as numbers of calls",
-    "json/memtrail.leaked.json": "boxes: gprof2dot writes samples as numbers of calls",
     "perf/issue28.perf": "gprof2dot ignores periods and names unknown functions by address",
     "pstats/memtrail.pstats": "names: the file of a function is behind its name",
     "dtrace/go.dtrace": "names: some have the module in front",
@@ -69,6 +69,11 @@ def difference(want, got):
     return None
 
 
+def without_counts(items):
+    return {key: [value for value in values if value[0] != "\u00d7"]
+            for key, values in items.items()}
+
+
 def check(name, expected):
     status, out, err = tap.run([tap.STOKE, "callgraph", "-q", "--total", "callratios",
                                 os.path.join(tap.CORPUS, name)])
@@ -77,6 +82,8 @@ def check(name, expected):
     with open(os.path.join(tap.CORPUS, expected), encoding="utf-8") as file:
         expect = graph(file.read())
     got = graph(out.decode("utf-8", "replace"))
+    if name.endswith(UNCOUNTED):
+        expect = [without_counts(items) for items in expect]
     return difference(expect[0], got[0]) or difference(expect[1], got[1])
 
 
