@@ -9,8 +9,14 @@
 #include "cli/options/load.h"
 #include "cli/options/transforms.h"
 #include "export/dot.h"
+#include "os/command.h"
 #include "os/file.h"
+#include "os/terminal.h"
 #include <string.h>
+
+#define PICTURE_MOST ((size_t)1 << 30) /* bytes */
+
+enum picture { PICTURE_BY_NAME, PICTURE_NONE, PICTURE_SVG, PICTURE_PDF, PICTURE_PNG };
 
 struct callgraph_settings {
     struct load_settings load;
@@ -22,6 +28,7 @@ struct callgraph_settings {
     int64_t depth;
     int method; /* enum costs_method */
     int theme;  /* enum dot_theme */
+    int type;   /* enum picture */
     unsigned labels;
     bool compare, by_self, only_slower, only_faster, by_difference;
 };
@@ -31,6 +38,9 @@ struct callgraph_settings {
 /* In the orders of enum costs_method and enum dot_theme. */
 static const char *const methods[] = {"callstacks", "callratios", NULL};
 static const char *const themes[] = {"color", "pink", "gray", "bw", "print", NULL};
+
+/* In the order of enum picture; "auto" is by the suffix of the output. */
+static const char *const types[] = {"auto", "dot", "svg", "pdf", "png", NULL};
 
 static const char *const label_names[] = {"total-time", "total-time-percentage",
                                           "self-time", "self-time-percentage", NULL};
@@ -80,6 +90,9 @@ static bool parse_number_format(const char *text, void *value, struct error *err
 static const struct option callgraph_options[] = {
     {"output", 'o', "FILE", "write to FILE (default: standard output)", OPTION_STRING,
      OFF(output)},
+    {"type", 'T', "TYPE",
+     "dot, or a picture by Graphviz's dot (default: by the suffix of --output, else dot)",
+     OPTION_CHOICE, OFF(type), types},
     {"title", 0, "TEXT", "heading of the graph", OPTION_STRING, OFF(title)},
     {"node-thres,node-limit", 'n', "PERCENT",
      "omit functions below PERCENT of the total (default: 0.5)", OPTION_NUMBER,
@@ -199,25 +212,62 @@ static void list_functions(const struct call_costs *c, const char *glob,
     }
 }
 
+static enum picture picture_of(const struct callgraph_settings *s)
+{
+    struct str name = str_of(s->output ? s->output : ""), suffix;
+    if (s->type != PICTURE_BY_NAME)
+        return (enum picture)s->type;
+    suffix = str_skip(name, str_rfind(name, '.'));
+    for (int i = PICTURE_SVG; i <= PICTURE_PNG; i++)
+        if (suffix.len && str_equal(str_skip(suffix, 1), str_of(types[i])))
+            return (enum picture)i;
+    return PICTURE_NONE;
+}
+
+static bool draw_picture(enum picture picture, struct str graph, struct output *out,
+                         struct error *err)
+{
+    char type[8];
+    const char *const argv[] = {"dot", type, NULL};
+    format_text(type, sizeof type, "-T%s", types[picture]);
+    if (os_command_run(argv, graph, out, PICTURE_MOST, err))
+        return true;
+    return error_hint(err, "Graphviz has the program dot; -T dot writes its input, and "
+                           "larger values of -n and -e make it smaller");
+}
+
+/* The output is opened after the picture is made, so that a failure leaves the file. */
+static bool write_output(const struct callgraph_settings *s, struct str content,
+                         struct error *err)
+{
+    struct os_output file;
+    const char *path = s->output ? s->output : "-";
+    if (!os_output_open(&file, path, err))
+        return false;
+    struct output out = os_output_stream(&file);
+    output_str(&out, content);
+    bool ok = os_output_close(&file, &out, err);
+    output_deinit(&out);
+    return ok;
+}
+
 static bool write_graph(struct callgraph_settings *s, struct call_costs *c,
                         const char *title, struct error *err)
 {
-    struct os_output file;
-    if (!s->list && !choose(s, c, err))
-        return false;
-    if (!os_output_open(&file, s->output ? s->output : "-", err))
-        return false;
-    struct output out = os_output_stream(&file);
+    struct output graph = OUTPUT_BUFFER, drawn = OUTPUT_BUFFER;
+    enum picture picture = s->list ? PICTURE_NONE : picture_of(s);
     bool ok = true;
     if (s->list)
-        list_functions(c, s->list, &out);
+        list_functions(c, s->list, &graph);
     else
-        ok = dot_write_graph(c, &s->dot, str_of(title), &out, err);
-    if (ok)
-        ok = os_output_close(&file, &out, err);
-    else
-        os_output_abandon(&file);
-    output_deinit(&out);
+        ok = choose(s, c, err) && dot_write_graph(c, &s->dot, str_of(title), &graph, err);
+    if (ok && picture != PICTURE_NONE)
+        ok = draw_picture(picture, output_contents(&graph), &drawn, err);
+    ok = ok && ((!graph.failed && !drawn.failed) || error_memory(err));
+    ok = ok &&
+         write_output(s, output_contents(picture == PICTURE_NONE ? &graph : &drawn), err);
+    output_deinit(&graph);
+    output_deinit(&drawn);
     return ok;
 }
 
@@ -238,23 +288,29 @@ static bool make_graph(struct callgraph_settings *s, int file_count, char **file
     return ok;
 }
 
+static bool options_agree(const struct callgraph_settings *s, int file_count,
+                          struct error *err)
+{
+    if (s->compare && file_count != 2)
+        return error_set(err, "--compare needs two files, BEFORE and AFTER, not %d",
+                         file_count);
+    if (s->depth >= 0 && !s->root && !s->leaf) {
+        error_set(err, "--depth counts calls from --root or --leaf; both are missing");
+        return error_hint(err, "--root main --depth %lld", (long long)s->depth);
+    }
+    if (!s->output && picture_of(s) >= PICTURE_PDF && os_terminal_of(1).is_terminal) {
+        error_set(err, "refusing to write a picture to a terminal");
+        return error_hint(err, "-o FILE");
+    }
+    return true;
+}
+
 static int callgraph_run(void *settings, int file_count, char **files)
 {
     struct callgraph_settings *s = settings;
     struct error err = {.location = LOCATION_NONE};
-    if (s->compare && file_count != 2) {
-        error_set(&err, "--compare needs two files, BEFORE and AFTER, not %d",
-                  file_count);
-        message_error(&err);
-        return STATUS_USAGE;
-    }
-    if (s->depth >= 0 && !s->root && !s->leaf) {
-        error_set(&err, "--depth counts calls from --root or --leaf; both are missing");
-        error_hint(&err, "--root main --depth %lld", (long long)s->depth);
-        message_error(&err);
-        return STATUS_USAGE;
-    }
-    if (!load_inputs(&s->load, NULL, &file_count, &files, &err)) {
+    if (!options_agree(s, file_count, &err) ||
+        !load_inputs(&s->load, NULL, &file_count, &files, &err)) {
         message_error(&err);
         return STATUS_USAGE;
     }
@@ -272,7 +328,7 @@ const struct command command_callgraph = {
     .summary = "draw a call graph, with the options of gprof2dot",
     .usage = "[OPTION...] [FILE...]",
     .examples = "  perf script | stoke callgraph | dot -Tsvg -o calls.svg\n"
-                "  stoke callgraph -n 2 -w gmon.txt -o calls.dot\n"
+                "  stoke callgraph -n 2 -w gmon.txt -o calls.svg\n"
                 "  stoke callgraph -z main --depth 3 out.pstats\n"
                 "  stoke callgraph --compare before.folded after.folded\n",
     .groups = callgraph_groups,

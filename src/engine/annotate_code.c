@@ -59,7 +59,7 @@ static bool run_objdump(const struct annotation *f, struct output *text,
     format_text(path, sizeof path, "%.*s", STR_ARG(f->path));
     const char *const argv[] = {
         "objdump", "--disassemble", "--no-show-raw-insn", from, to, "--", path, NULL};
-    return os_command_run(argv, text, DISASSEMBLY_MOST, err);
+    return os_command_run(argv, STR(""), text, DISASSEMBLY_MOST, err);
 }
 
 bool annotation_disassemble(struct annotation *f, struct arena *arena)

@@ -380,7 +380,9 @@ static void add_calls(const struct walk *w, bool counted)
     for (uint32_t i = 1; i <= g->function_count; i++) {
         call.callee = frame_of(g, i);
         if (counted)
-            call.count = g->functions[i].uncounted ? -1 : g->functions[i].called;
+            call.count = g->functions[i].listed && !g->functions[i].uncounted
+                             ? g->functions[i].called
+                             : -1;
         builder_add_call(g->b, &call);
         if (g->functions[i].recursed > 0)
             builder_add_call(g->b,

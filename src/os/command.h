@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "base/output.h"
 
-/* Runs argv[0], searched in PATH, without a shell and without input, and appends its
- * standard output to `out`. Its standard error is discarded. Returns false with err set
- * if it cannot be run, prints more than `limit` bytes (it is then killed), or fails. */
-bool os_command_run(const char *const *argv, struct output *out, size_t limit,
-                    struct error *err);
+/* Runs argv[0], searched in PATH, without a shell, and appends its standard output to
+ * `out`. It reads `input`. Its standard error is discarded. Returns false with err set if
+ * it cannot be run, prints more than `limit` bytes (it is then killed), or fails. */
+bool os_command_run(const char *const *argv, struct str input, struct output *out,
+                    size_t limit, struct error *err);
 
 #endif

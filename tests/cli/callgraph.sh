@@ -148,6 +148,34 @@ if command -v dot >/dev/null; then
     done
 fi
 
+# Pictures, by the program dot: here one that shows what it gets.
+mkdir tools
+cat >tools/dot <<'END'
+#!/bin/sh
+echo "picture $1"
+cat
+END
+chmod +x tools/dot
+for type in svg pdf png; do
+    (PATH=$PWD/tools:$PATH && status 0 stoke callgraph -q in -o calls.$type)
+    says "^picture -T$type$" calls.$type
+    says '^digraph' calls.$type
+    (PATH=$PWD/tools:$PATH && status 0 stoke callgraph -q -T $type in)
+    says "^picture -T$type$" out
+done
+(PATH=$PWD/tools:$PATH && status 0 stoke callgraph -q -T dot in -o calls.png)
+says '^digraph' calls.png
+says_not '^picture' calls.png
+mkdir none
+ln -s "$(command -v stoke)" none/stoke
+(PATH=$PWD/none && status 1 stoke callgraph -q -T svg in)
+(PATH=$PWD/none:$PATH && says 'cannot run dot: No such file' && says 'try: .*Graphviz')
+printf '#!/bin/sh\nexit 3\n' >tools/dot
+cp calls.svg before.svg
+(PATH=$PWD/tools:$PATH && status 1 stoke callgraph -q in -o calls.svg)
+says 'dot failed'
+same before.svg calls.svg
+
 # Messages.
 status 2 stoke callgraph --depth 3 in
 says '--depth counts calls from --root or --leaf'
