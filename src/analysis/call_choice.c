@@ -30,24 +30,15 @@ static string_id name_of(struct comparing *m, const struct cost_function *f)
     return strings_add(&m->names, str_span(text, text + size));
 }
 
-static struct str copy_text(struct comparing *m, struct str s)
-{
-    char *copy = arena_alloc(&m->c->arena, s.len + 1);
-    if (!copy)
-        return STR("");
-    memcpy(copy, s.ptr, s.len);
-    return str_span(copy, copy + s.len);
-}
-
 /* A function that is only in `before`. */
 static void add_function(struct comparing *m, const struct cost_function *f)
 {
     struct call_costs *c = m->c;
     c->functions[c->function_count++] =
-        (struct cost_function){.name = copy_text(m, f->name),
-                               .module = copy_text(m, f->module),
-                               .path = copy_text(m, f->path),
-                               .file = copy_text(m, f->file),
+        (struct cost_function){.name = arena_str(&c->arena, f->name),
+                               .module = arena_str(&c->arena, f->module),
+                               .path = arena_str(&c->arena, f->path),
+                               .file = arena_str(&c->arena, f->file),
                                .called = COSTS_UNKNOWN};
 }
 

@@ -36,15 +36,6 @@ struct cost_call *call_costs_call(struct call_costs *c, struct idmap *ids,
 
 /* --- Functions -------------------------------------------------------------------- */
 
-static struct str copy_text(struct building *b, struct str s)
-{
-    char *copy = arena_alloc(&b->c->arena, s.len + 1);
-    if (!copy)
-        return STR("");
-    memcpy(copy, s.ptr, s.len);
-    return str_span(copy, copy + s.len);
-}
-
 /* The labels end with a zero byte and the module (label_style.module). */
 static void describe(struct building *b, struct cost_function *f, string_id label,
                      frame_id id)
@@ -53,10 +44,10 @@ static void describe(struct building *b, struct cost_function *f, string_id labe
     const struct frame *frame = &p->frames[id];
     struct str text = strings_get(&b->tree.paths.labels, label);
     struct str path = profile_string(p, p->modules[frame->module].path);
-    f->name = copy_text(b, str_head(text, str_find(text, '\0')));
-    f->path = copy_text(b, path);
+    f->name = arena_str(&b->c->arena, str_head(text, str_find(text, '\0')));
+    f->path = arena_str(&b->c->arena, path);
     f->module = frame->name ? str_basename(f->path) : STR("");
-    f->file = copy_text(b, profile_string(p, frame->file));
+    f->file = arena_str(&b->c->arena, profile_string(p, frame->file));
     f->called = COSTS_UNKNOWN;
 }
 
@@ -189,7 +180,7 @@ static bool build(struct building *b, enum costs_method method, struct error *er
     c->differs = b->tree.base != 0;
     if (!add_functions(b, err))
         return false;
-    c->event = copy_text(b, profile_string(b->p, e->name));
+    c->event = arena_str(&b->c->arena, profile_string(b->p, e->name));
     c->unit = (enum unit)e->unit;
     count_samples(b);
     bool ok = stated != UINT32_MAX && !c->differs ? add_stated(b, stated, err)

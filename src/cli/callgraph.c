@@ -72,14 +72,15 @@ static bool parse_number_format(const char *text, void *value, struct error *err
         while (at + 1 < rest.len && byte_is_digit(rest.ptr[at + 1]))
             at++;
         digits = str_head(str_skip(rest, 1), at);
-        ok = number_parse_u64(digits, &precision) && precision <= 17;
+        ok = number_parse_u64(digits, &precision) && precision <= 9;
         rest = str_skip(rest, at + 1);
     }
     ok = ok && rest.len && (rest.ptr[0] == 'f' || rest.ptr[0] == 'g') &&
          !str_has(str_skip(rest, 1), STR("%"));
     if (!ok) {
         error_set(err, "invalid time format '%s'", text);
-        return error_hint(err, "%%.3f or %%.7g, with text before and after");
+        return error_hint(err, "%%.3f or %%.7g, at most 9 digits, with text before and "
+                               "after");
     }
     n->precision = (int)precision;
     n->kind = rest.ptr[0];

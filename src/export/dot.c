@@ -132,6 +132,14 @@ static void put_change(struct dot_writer *w, double total, double base_total)
     output_format(w->out, points < 0 ? "\\n%.2f" : "\\n+%.2f", points);
 }
 
+/* With this number of significant digits: formats print 15 (base/number.h). */
+static double rounded(double v, int digits)
+{
+    int more = digits > 1 ? digits - 1 : 0;
+    double scale = v > 0 ? pow(10, more - floor(log10(v))) : 0;
+    return scale > 0 && isfinite(scale) ? floor(v * scale + 0.5) / scale : v;
+}
+
 /* Times are in seconds, as in gprof2dot; other weights in their unit. */
 static void put_weight(struct dot_writer *w, double weight)
 {
@@ -141,7 +149,7 @@ static void put_weight(struct dot_writer *w, double weight)
     if (n->kind == 'f')
         output_format(w->out, "%.*f", n->precision, v);
     else
-        output_format(w->out, "%.*g", n->precision, v);
+        output_format(w->out, "%g", rounded(v, n->precision));
     put_name(w, n->after);
 }
 
@@ -285,18 +293,32 @@ struct omitted {
     size_t functions, calls;
 };
 
+static void put_total(struct dot_writer *w)
+{
+    const struct call_costs *c = w->c;
+    bool time = c->unit == UNIT_NANOSECONDS;
+    output_format(w->out, "%g ", rounded(time ? c->total / NANOSECONDS : c->total, 10));
+    put_name(w, time                                     ? STR("s")
+                : c->unit == UNIT_EVENTS && c->event.len ? c->event
+                                                         : str_of(unit_name(c->unit)));
+}
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static void put_head(struct dot_writer *w, struct str title, struct omitted omitted)
 {
     output_text(w->out, "digraph {\n\tgraph [fontname=Arial, nodesep=0.125, "
                         "ranksep=0.25, charset=\"UTF-8\", labelloc=t, label=\"");
     put_name(w, title);
     output_text(w->out, title.len ? "\\n" : "");
-    output_format(w->out, "%.*g ", 10, w->c->total);
-    put_name(w, str_of(unit_name(w->c->unit)));
+    put_total(w);
     if (omitted.functions || omitted.calls)
-        output_format(w->out,
-                      "; %zu functions and %zu calls below the limits are not shown",
-                      omitted.functions, omitted.calls);
+        output_format(w->out, "; not shown: %zu function%s, %zu call%s",
+                      omitted.functions, plural(omitted.functions), omitted.calls,
+                      plural(omitted.calls));
     output_format(w->out,
                   "\"];\n\tnode [fontname=Arial, height=0, shape=box, style=%s, "
                   "width=0];\n\tedge [fontname=Arial];\n",

@@ -32,7 +32,7 @@ struct pstats {
     uint32_t *functions; /* by node: of keys that were read */
     struct output label;
     uint64_t label_bytes, callers_read;
-    uint64_t bad_keys, bad_times, negative_times, omitted;
+    uint64_t bad_keys, bad_times, negative_times, bad_calls, omitted;
 };
 
 /* --- Functions -------------------- */
@@ -144,10 +144,11 @@ static double time_of(struct pstats *s, uint32_t node)
     return 0;
 }
 
-static double calls_of(const struct pstats *s, uint32_t node)
+static double calls_of(struct pstats *s, uint32_t node)
 {
     double calls;
     bool ok = marshal_number(&s->file, node, &calls) && calls >= 0 && calls < CALLS_MOST;
+    s->bad_calls += !ok;
     return ok ? calls : 0;
 }
 
@@ -177,7 +178,7 @@ static struct value read_value(struct pstats *s, uint32_t function, uint32_t nod
 }
 
 /* The number of calls by one caller: of each group of four numbers, the first one. */
-static double caller_calls(const struct pstats *s, uint32_t node)
+static double caller_calls(struct pstats *s, uint32_t node)
 {
     const struct marshal_node *n = &s->file.nodes[node];
     double sum = 0;
@@ -259,6 +260,7 @@ static void report(const struct pstats *s)
     struct builder *b = s->graph.b;
     builder_warn_times(b, "a key that is not a file, line and function", s->bad_keys);
     builder_warn_times(b, "a time that is not a number of seconds", s->bad_times);
+    builder_warn_times(b, "a number of calls that is not valid", s->bad_calls);
     builder_warn_times(b, "a negative time, skipped", s->negative_times);
     builder_warn_times(b, "more callers than the limit: the rest is skipped", s->omitted);
     if (!s->file.damaged)

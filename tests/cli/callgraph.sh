@@ -43,6 +43,11 @@ box 'alloc\\n0.20%\\n(0.20%)'
 status 0 stoke callgraph -q --node-label total-time --node-label self-time \
     --time-format '~%.1f units' in
 box 'idle\\n~990.0 units\\n(~990.0 units)'
+printf 'a;b 1\na;c 2\n' >thirds
+status 0 stoke callgraph -q --node-label total-time --scale 0.1111111111 thirds
+box 'a\\n0.3333333'
+status 0 stoke callgraph -q --node-label total-time --time-format %.2g --scale 0.1111111111 thirds
+box 'a\\n0.33'
 status 0 stoke callgraph -q --show-samples in
 box 'idle\\n99.00%\\n(99.00%)\\n990×'
 status 0 stoke callgraph -q -n 0 -e 0 --parent-percentage in
@@ -82,6 +87,7 @@ calls=5 2
 3 20
 END
 status 0 stoke callgraph -q calls.callgrind
+says 'label="100 Ir"' out
 box 'main\\n100.00%\\n(10.00%)\\n0×'
 box 'even\\n90.00%\\n(40.00%)\\n8×'
 box 'odd\\n50.00%\\n(50.00%)\\n7×'
@@ -186,6 +192,8 @@ status 2 stoke callgraph --compare in
 says '--compare needs two files, BEFORE and AFTER, not 1'
 status 2 stoke callgraph --time-format '%d' in
 says "invalid time format '%d'"
+status 2 stoke callgraph --time-format '%.10f' in
+says "at most 9 digits"
 status 2 stoke callgraph --time-format '%.3f %s' in
 says "invalid time format"
 status 2 stoke callgraph --node-label nothing in

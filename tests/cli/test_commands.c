@@ -140,7 +140,7 @@ static void test_wrong_values(void **state)
             if (o->kind == OPTION_INT)
                 assert_refused(commands[i], o, "1.5");
             if (o->kind == OPTION_INT || o->kind == OPTION_NUMBER)
-                assert_refused(commands[i], o, "-1");
+                assert_refused(commands[i], o, o->least < 0 ? "-2" : "-1");
         }
     }
 }
