@@ -35,7 +35,7 @@ MAY_INCLUDE = {
     "os": ["base"],
     "resolve": ["os", "interpreter"],
     "record": ["resolve", "perf"],
-    "engine": ["record", "import", "transform", "export", "trace"],
+    "engine": ["record", "import", "transform", "export", "trace", "metrics"],
     "store": ["engine"],
     "lepd": ["os", "codec", "metrics", "model"],
     "http": ["os", "codec"],

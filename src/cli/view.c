@@ -6,9 +6,11 @@
 #include "cli/options/load.h"
 #include "cli/options/names.h"
 #include "cli/options/transforms.h"
+#include "engine/home.h"
 #include "engine/sources.h"
 #include "export/html_page.h"
 #include "os/child.h"
+#include "os/file.h"
 #include "os/server.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +48,7 @@ static const struct option_group viewer_groups[] = {
 static bool make_page(struct viewer_settings *s, int file_count, char **files,
                       struct output *out, struct error *err)
 {
-    struct export_options options = {.with_callgraph = true};
+    struct export_options options = {.with_callgraph = true, .home = true};
     if (file_count == 0 && !load_has_input())
         return html_put_page(NULL, &options, out, err);
     if (!load_inputs(&s->load, NULL, &file_count, &files, err))
@@ -68,6 +70,27 @@ static bool make_page(struct viewer_settings *s, int file_count, char **files,
     sources_deinit(&sources);
     profile_destroy(p);
     return ok;
+}
+
+/* For the home: writes the page of a file to standard output. */
+static int make_page_of(void *context, const char *path)
+{
+    struct error err = {.location = LOCATION_NONE};
+    char name[4096];
+    char *files[] = {name, NULL};
+    struct os_output to;
+    struct viewer_settings *s = context;
+    format_text(name, sizeof name, "%s", path);
+    s->load.quiet = true;
+    if (!os_output_open(&to, "-", &err))
+        return command_status(false, &err);
+    struct output out = os_output_stream(&to);
+    bool ok = make_page(s, 1, files, &out, &err);
+    ok = ok ? os_output_close(&to, &out, &err) : (os_output_abandon(&to), false);
+    output_deinit(&out);
+    if (ok)
+        home_files_remember(path);
+    return command_status(ok, &err);
 }
 
 /* Opens the user's browser if there is a desktop. */
@@ -106,12 +129,13 @@ static void invite_browser(struct os_server *server)
 
 /* Serves until a signal arrives. Each printed address works once: prints a new one after
  * its use. */
-static bool serve_browsers(struct os_server *server, struct os_wait *wait, bool quiet,
-                           struct error *err)
+static bool serve_browsers(struct os_server *server, struct engine_home *home,
+                           struct os_wait *wait, bool quiet, struct error *err)
 {
     char address[OS_SERVER_ADDRESS];
     int timeout = -1;
     while (!(os_wait_for(wait, timeout) & OS_WAIT_STOP)) {
+        engine_home_turn(home);
         timeout = os_server_serve(server);
         if (quiet || !os_server_was_used(server, FOR_TERMINAL))
             continue;
@@ -122,23 +146,29 @@ static bool serve_browsers(struct os_server *server, struct os_wait *wait, bool 
     return true;
 }
 
-static bool serve(const struct viewer_settings *s, struct str page, struct error *err)
+/* Serves the page, and the home with the page without a profile. */
+static bool serve(struct viewer_settings *s, struct str page, struct str bare,
+                  struct error *err)
 {
     char address[OS_SERVER_ADDRESS];
     struct os_wait wait;
     struct os_server server = {.listeners = {-1, -1}, .epoll = -1};
+    struct engine_home home;
+    engine_home_open(&home, &(struct engine_home_settings){bare, &wait, make_page_of, s});
     bool ok = os_wait_init(&wait, err) &&
               os_server_open(&server, (unsigned)s->port, page, &wait, err) &&
               os_server_invite(&server, FOR_TERMINAL, 0, address, err);
     if (ok) {
+        server.pages = &home.pages;
         printf("%s\n", address);
         fflush(stdout);
         if (!s->load.quiet)
             message_note("serving until Ctrl-C; the address works once");
         if (!s->no_browser)
             invite_browser(&server);
-        ok = serve_browsers(&server, &wait, s->load.quiet, err);
+        ok = serve_browsers(&server, &home, &wait, s->load.quiet, err);
     }
+    engine_home_close(&home);
     os_server_close(&server);
     os_wait_deinit(&wait);
     return ok;
@@ -148,11 +178,16 @@ static int viewer_run(void *settings, int file_count, char **files)
 {
     struct viewer_settings *s = settings;
     struct error err = {.location = LOCATION_NONE};
-    struct output page = OUTPUT_BUFFER;
+    struct output page = OUTPUT_BUFFER, bare = OUTPUT_BUFFER;
+    struct export_options options = {.with_callgraph = true, .home = true};
     bool ok = make_page(s, file_count, files, &page, &err) &&
-              (output_finish(&page) || error_memory(&err)) &&
-              serve(s, output_contents(&page), &err);
+              html_put_page(NULL, &options, &bare, &err) &&
+              ((output_finish(&page) && output_finish(&bare)) || error_memory(&err));
+    for (int i = 0; ok && i < file_count; i++)
+        home_files_remember(files[i]);
+    ok = ok && serve(s, output_contents(&page), output_contents(&bare), &err);
     output_deinit(&page);
+    output_deinit(&bare);
     return command_status(ok, &err);
 }
 

@@ -39,6 +39,7 @@ struct export_options {
     size_t source_count;
     bool with_callgraph; /* html: with the layout program for call graphs, +0.7 MB */
     bool live;           /* html: the page of stoke daemon, which reads from its server */
+    bool home;           /* html: the page of stoke view, which reads from its server */
     const struct thread_pool *pool; /* to write in parallel; NULL: no threads */
 };
 

@@ -126,12 +126,13 @@ static void put_callgraph(struct output *out)
     output_text(out, "</script>");
 }
 
-/* The beginning of the page. A live page may connect to the server that it comes from. */
-static void put_head(struct str head, bool live, struct output *out)
+/* The beginning of the page. The mark says which server it comes from, to which it may
+ * then connect; NULL: it is a file. */
+static void put_head(struct str head, const char *mark, struct output *out)
 {
     struct str policy = STR("default-src 'none';");
     size_t at = str_search(head, policy);
-    if (!live || at == head.len) {
+    if (!mark || at == head.len) {
         output_str(out, head);
         return;
     }
@@ -139,7 +140,7 @@ static void put_head(struct str head, bool live, struct output *out)
     output_str(out, str_head(head, at));
     output_text(out, " connect-src 'self';");
     output_str(out, str_skip(head, at));
-    output_text(out, "<script type=\"text/plain\" id=\"live\"></script>");
+    output_format(out, "<script type=\"text/plain\" id=\"%s\"></script>", mark);
 }
 
 bool html_put_page(const struct profile *p, const struct export_options *options,
@@ -154,7 +155,8 @@ bool html_put_page(const struct profile *p, const struct export_options *options
             "'tools/deps viewer && make' in the source folder builds it with the viewer");
     }
     mark += sizeof MARK - 1;
-    put_head(str_head(page, mark), options->live, out);
+    const char *server = options->live ? "live" : options->home ? "home" : NULL;
+    put_head(str_head(page, mark), server, out);
     if (p && !put_profile(p, options, out, err))
         return false;
     if (options->source_count && !put_sources(p, options, out, err))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/http.h"
+#include "base/number.h"
 
 #define PORT_DIGITS 5
 #define PORT_MAX 65535
@@ -73,6 +74,30 @@ static void find_host(struct http_request *r)
     }
 }
 
+/* An Origin, which browsers add to requests of scripts: "http://" and the Host field of
+ * this server's pages. */
+static bool is_other_origin(struct str fields)
+{
+    struct str origin, again = fields, scheme = STR("http://");
+    if (!next_field(&again, STR("origin"), &origin))
+        return false;
+    return !str_starts(origin, scheme) ||
+           !str_equal(str_skip(origin, scheme.len), only_field(fields, STR("host")));
+}
+
+/* Fills in what describes the body. Its encoding must be its length. */
+static void find_body(struct http_request *r)
+{
+    struct str fields = r->fields, value, type = only_field(fields, STR("content-type"));
+    r->is_json = str_equal(str_trim(str_cut(&type, ';')), STR("application/json"));
+    if (next_field(&fields, STR("transfer-encoding"), &value))
+        r->length = HTTP_NO_LENGTH;
+    fields = r->fields;
+    if (next_field(&fields, STR("content-length"), &value) &&
+        !number_parse_u64(only_field(r->fields, STR("content-length")), &r->length))
+        r->length = HTTP_NO_LENGTH;
+}
+
 bool http_parse(struct str head, struct http_request *r)
 {
     struct str line = str_trim_right(str_cut(&head, '\n'));
@@ -85,6 +110,8 @@ bool http_parse(struct str head, struct http_request *r)
     struct str site = only_field(head, STR("sec-fetch-site"));
     r->from_elsewhere =
         str_equal(site, STR("cross-site")) || str_equal(site, STR("same-site"));
+    r->other_origin = is_other_origin(head);
+    find_body(r);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #define STOKE_OS_HTTP_H
 
 #include "base/str.h"
+#include <stdint.h>
 
 /* Views of the request's head, which must outlive them. */
 struct http_request {
@@ -17,7 +18,12 @@ struct http_request {
     /* a page of another site links here: the browser does not send cookies that are
      * SameSite=Strict */
     bool from_elsewhere;
+    bool other_origin; /* the Origin field names another server than this one */
+    bool is_json;      /* the type of the body is application/json */
+    uint64_t length;   /* of the body; HTTP_NO_LENGTH if the field is invalid */
 };
+
+#define HTTP_NO_LENGTH UINT64_MAX
 
 /* Parses the head, up to the empty line. False if it is not an HTTP/1 request. */
 bool http_parse(struct str head, struct http_request *r);

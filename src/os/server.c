@@ -42,9 +42,11 @@ struct os_server_client {
     enum stage stage;
     int fd;
     size_t used;
-    uint64_t since;  /* start of the stage */
-    uint64_t until;  /* deadline of the stage */
-    struct str rest; /* rest of the answer's body */
+    size_t head_end;              /* where the body begins; 0: not received yet */
+    uint64_t since;               /* start of the stage */
+    uint64_t until;               /* deadline of the stage */
+    struct str rest;              /* rest of the answer's body */
+    struct os_server_reply reply; /* of the pages; it owns the body */
     size_t answer_used, answer_sent;
     char answer[ANSWER_HEAD];
     char head[OS_SERVER_HEAD];
@@ -175,8 +177,17 @@ bool os_server_open(struct os_server *s, unsigned port, struct str page,
     return os_wait_add(w, s->epoll, err);
 }
 
+static void free_reply(struct os_server_client *c)
+{
+    output_deinit(&c->reply.text);
+    os_mapping_close(&c->reply.file);
+    c->reply = (struct os_server_reply){.text = OUTPUT_BUFFER, .file = OS_MAPPING_NONE};
+    c->rest = STR("");
+}
+
 static void drop(struct os_server_client *c)
 {
+    free_reply(c);
     close(c->fd);
     c->stage = STAGE_FREE;
 }
@@ -236,6 +247,9 @@ static const struct answer host_answer = {
 static const struct answer method_answer = {"405 Method Not Allowed", "Allow: GET\r\n",
                                             TEXT_HEAD "<p>Only GET is supported.\n"};
 
+static const struct answer other_answer = {
+    "403 Forbidden", "", TEXT_HEAD "<p>Only the page of this server may request this.\n"};
+
 static const struct answer missing_answer = {
     "404 Not Found", "", TEXT_HEAD "<p>There is nothing at this address.\n"};
 
@@ -282,22 +296,26 @@ static void cookie_name(char room[32], unsigned port)
     format_text(room, 32, "stoke-%u", port);
 }
 
-/* Chooses the answer to a request; `field` is a buffer for a generated header line. */
-static struct answer judge(struct os_server *s, struct str head, char *field, size_t size)
+static bool has_key(const struct os_server *s, const struct http_request *r)
 {
-    struct http_request r;
     char name[32];
-    if (!http_parse(head, &r))
-        return bad_answer;
-    if (!r.host)
-        return host_answer;
-    if (!str_equal(r.method, STR("GET")))
+    cookie_name(name, r->port);
+    return http_has_cookie(r, str_of(name), str_of(s->key));
+}
+
+/* Chooses the answer to a request that is not for the pages; `field` is a buffer for a
+ * generated header line. */
+static struct answer judge(struct os_server *s, const struct http_request *r, char *field,
+                           size_t size)
+{
+    char name[32];
+    if (!str_equal(r->method, STR("GET")))
         return method_answer;
-    cookie_name(name, r.port);
-    bool known = http_has_cookie(&r, str_of(name), str_of(s->key));
-    struct str query = r.path, path = str_cut(&query, '?');
+    cookie_name(name, r->port);
+    bool known = has_key(s, r);
+    struct str query = r->path, path = str_cut(&query, '?');
     if (str_equal(path, STR("/"))) {
-        bool again = r.from_elsewhere && query.len == 0;
+        bool again = r->from_elsewhere && query.len == 0;
         return known ? page_answer : again ? again_answer : key_answer;
     }
     struct str token = str_skip(path, 1);
@@ -322,25 +340,87 @@ static void enter(struct os_server_client *c, enum stage stage, uint64_t time)
     c->until = c->since + time;
 }
 
-static void begin_answer(const struct os_server *s, struct os_server_client *c,
-                         struct answer a)
+static void begin(struct os_server_client *c, const char *status, const char *type,
+                  const char *policy, const char *field)
 {
-    c->rest = a.text ? str_of(a.text) : s->page;
     c->answer_sent = 0;
     c->answer_used = format_text(
         c->answer, sizeof c->answer,
-        "HTTP/1.1 %s\r\nContent-Type: text/html; charset=utf-8\r\n"
+        "HTTP/1.1 %s\r\nContent-Type: %s\r\n"
         "Content-Length: %zu\r\nCache-Control: no-store\r\n"
         "X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
         "Referrer-Policy: no-referrer\r\nCross-Origin-Opener-Policy: same-origin\r\n"
         "Cross-Origin-Resource-Policy: same-origin\r\n%s%sConnection: close\r\n\r\n",
-        a.status, c->rest.len,
-        a.text ? "Content-Security-Policy: default-src 'none'; style-src "
-                 "'unsafe-inline'; script-src '" SCRIPT_HASH
-                 "'; frame-ancestors 'none'\r\n"
-               : "",
-        a.field);
+        status, type, c->rest.len, policy, field);
     enter(c, STAGE_ANSWER, STALL_TIME);
+}
+
+#define HTML_TYPE "text/html; charset=utf-8"
+
+static void begin_answer(const struct os_server *s, struct os_server_client *c,
+                         struct answer a)
+{
+    c->rest = a.text ? str_of(a.text) : s->page;
+    begin(c, a.status, HTML_TYPE,
+          a.text ? "Content-Security-Policy: default-src 'none'; style-src "
+                   "'unsafe-inline'; script-src '" SCRIPT_HASH
+                   "'; frame-ancestors 'none'\r\n"
+                 : "",
+          a.field);
+}
+
+static bool is_for_pages(const struct os_server *s, struct str path)
+{
+    const char *const *under = s->pages ? s->pages->under : NULL;
+    while (under && *under && !str_starts(path, str_of(*under)))
+        under++;
+    return under && *under;
+}
+
+/* Answers a request for the pages. Returns false if it is not for them. */
+static bool begin_reply(const struct os_server *s, struct os_server_client *c,
+                        const struct http_request *r, struct str body)
+{
+    struct str query = r->path;
+    struct os_server_request request = {.post = str_equal(r->method, STR("POST")),
+                                        .path = str_cut(&query, '?'),
+                                        .body = body};
+    bool get = str_equal(r->method, STR("GET"));
+    if (!is_for_pages(s, request.path) || !(get || request.post))
+        return false;
+    bool known = has_key(s, r);
+    if (!known || r->from_elsewhere || r->other_origin || (request.post && !r->is_json)) {
+        begin_answer(s, c, known ? other_answer : key_answer);
+        return true;
+    }
+    c->reply.status = "200 OK";
+    c->reply.type = "application/json";
+    c->reply.lasting = STR("");
+    if (!s->pages->answer(s->pages->context, &request, &c->reply)) {
+        free_reply(c);
+        return false;
+    }
+    c->rest = c->reply.file.bytes.len ? c->reply.file.bytes
+              : c->reply.lasting.len  ? c->reply.lasting
+                                      : output_contents(&c->reply.text);
+    begin(c, c->reply.status, c->reply.type, "", "");
+    return true;
+}
+
+/* Answers if the request is complete, with the body of a POST. */
+static void consider(struct os_server *s, struct os_server_client *c, size_t end)
+{
+    char field[256] = "";
+    struct http_request r;
+    struct str head = {c->head, end}, body = {c->head + end, c->used - end};
+    if (!http_parse(head, &r) || r.length == HTTP_NO_LENGTH)
+        begin_answer(s, c, bad_answer);
+    else if (!r.host)
+        begin_answer(s, c, host_answer);
+    else if (r.length > sizeof c->head - end)
+        begin_answer(s, c, long_answer);
+    else if (r.length <= body.len && !begin_reply(s, c, &r, str_head(body, r.length)))
+        begin_answer(s, c, judge(s, &r, field, sizeof field));
 }
 
 /* --- Clients ------------------------------------------------------------------------ */
@@ -394,6 +474,7 @@ static void send_answer(const struct os_server *s, struct os_server_client *c)
         wait_for(s, c, EPOLLOUT);
         return;
     }
+    free_reply(c);
     shutdown(c->fd, SHUT_WR);
     enter(c, STAGE_LAST, LAST_TIME);
     wait_for(s, c, EPOLLIN);
@@ -402,7 +483,6 @@ static void send_answer(const struct os_server *s, struct os_server_client *c)
 /* Receives what the client has sent; answers when the request is complete. */
 static void receive(struct os_server *s, struct os_server_client *c)
 {
-    char field[256] = "";
     if (c->stage == STAGE_LAST)
         c->used = 0;
     ssize_t got = recv(c->fd, c->head + c->used, sizeof c->head - c->used, MSG_DONTWAIT);
@@ -416,9 +496,11 @@ static void receive(struct os_server *s, struct os_server_client *c)
     c->used += (size_t)got;
     if (c->stage != STAGE_HEAD)
         return;
-    struct str head = {c->head, c->used};
-    if (str_has(str_skip(head, before), STR("\r\n\r\n")))
-        begin_answer(s, c, judge(s, head, field, sizeof field));
+    struct str head = {c->head, c->used}, mark = STR("\r\n\r\n");
+    if (!c->head_end && str_has(str_skip(head, before), mark))
+        c->head_end = before + str_search(str_skip(head, before), mark) + mark.len;
+    if (c->head_end)
+        consider(s, c, c->head_end);
     else if (c->used == sizeof c->head)
         begin_answer(s, c, long_answer);
     if (c->stage == STAGE_ANSWER)
@@ -464,7 +546,7 @@ static void accept_client(struct os_server *s, int fd)
         return;
     }
     c->fd = fd;
-    c->used = 0;
+    c->used = c->head_end = 0;
     enter(c, STAGE_HEAD, HEAD_TIME);
     receive(s, c);
 }

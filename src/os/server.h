@@ -13,12 +13,14 @@
 #ifndef STOKE_OS_SERVER_H
 #define STOKE_OS_SERVER_H
 
+#include "base/output.h"
+#include "os/mapping.h"
 #include "os/wait.h"
 #include <stdint.h>
 
 #define OS_SERVER_CLIENTS 64
 #define OS_SERVER_LISTENERS 2
-#define OS_SERVER_HEAD ((size_t)32 << 10) /* maximum size of a request */
+#define OS_SERVER_HEAD ((size_t)32 << 10) /* maximum size of a request, with its body */
 #define OS_SERVER_TOKEN 32                /* hexadecimal digits */
 #define OS_SERVER_TOKENS 2                /* valid at the same time */
 
@@ -31,6 +33,32 @@ struct os_server_token {
     bool used;
 };
 
+/* A request of a browser that has the cookie, for something else than the page. Requests
+ * of pages of other servers do not arrive here. */
+struct os_server_request {
+    bool post;       /* with a body, which is said to be JSON */
+    struct str path; /* without the query */
+    struct str body; /* not checked */
+};
+
+struct os_server_reply {
+    const char *status; /* "200 OK" at first */
+    const char *type;   /* "application/json" at first */
+    /* The body: a text, a file, or a text that outlives the server. The server frees the
+     * first two. */
+    struct output text;
+    struct os_mapping file;
+    struct str lasting;
+};
+
+/* Answers the requests of pages; it must not wait. False: there is nothing at that path. */
+struct os_server_pages {
+    const char *const *under; /* how their paths begin; ends with NULL */
+    bool (*answer)(void *context, const struct os_server_request *request,
+                   struct os_server_reply *reply);
+    void *context;
+};
+
 struct os_server {
     int listeners[OS_SERVER_LISTENERS]; /* by address family; -1: not open */
     int epoll;
@@ -40,10 +68,11 @@ struct os_server {
     struct os_server_client *clients; /* OS_SERVER_CLIENTS of them */
     struct os_wait *wait;
     struct str page;
+    const struct os_server_pages *pages; /* NULL: only the page is served */
 };
 
 /* Starts to listen; port 0: any free port. Serves `page`, an HTML page. `page` and `w`
- * must outlive the server. Call os_server_close in any case. */
+ * must outlive the server. Call os_server_close in any case. Set `pages` afterwards. */
 bool os_server_open(struct os_server *s, unsigned port, struct str page,
                     struct os_wait *w, struct error *err);
 void os_server_close(struct os_server *s);

@@ -3,6 +3,7 @@
 . "$TESTS/cli/lib.sh"
 
 in=$TESTS/export/two-events.in
+export XDG_STATE_HOME="$PWD/state"
 if ! stoke convert -q "$in" -o report.html 2>err; then
     says "was built without its viewer"
     status 1 stoke view --no-browser "$in"

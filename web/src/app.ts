@@ -4,6 +4,7 @@ import { Appearance } from "./appearance";
 import { CoreError, type Core } from "./core";
 import { Filters } from "./filters";
 import type { Live } from "./live";
+import type { Home } from "./home";
 import { type Opened, Opening } from "./opening";
 import type { BoxInfo, ComparisonInfo, Fault, Found, FunctionInfo, ProfileInfo, Shown } from "./protocol";
 import { Tone } from "./protocol";
@@ -65,6 +66,7 @@ export class App {
     tracksView: TracksView | null = null;
     live: Live | null = null; /* the page of stoke daemon */
     needed: number | null = null; /* pixels of the shown chart; null: any height is used */
+    home: Home | null = null; /* of a page that stoke view serves */
     steered: Steered | null = null;
     micros: number[] = []; /* script times of the last frames */
 

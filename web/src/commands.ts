@@ -77,7 +77,7 @@ export function chooseFile(app: App, compare: boolean): void {
  * only the view, to be put behind the address of any copy of it. */
 function linkOf(app: App): string {
     const view = writeState(app.state);
-    return location.protocol === "file:" ? view || "#" : `${location.origin}/${view}`;
+    return location.protocol === "file:" ? view || "#" : `${location.origin}${/^\/view\/[0-9a-f]+$/.test(location.pathname) ? location.pathname : "/"}${view}`;
 }
 
 /* The keys that follow move in the view at once. */
@@ -110,7 +110,7 @@ export const COMMANDS: Command[] = [
     { title: "Select the box to the left", keys: ["ArrowLeft"], group: "Moving", when: chart, run: (app) => app.steered?.step(2) },
     { title: "Select the box to the right", keys: ["ArrowRight"], group: "Moving", when: chart, run: (app) => app.steered?.step(3) },
 
-    { title: "Search", keys: ["Ctrl+F", "/"], group: "Finding", when: open, run: focusSearch },
+    { title: "Search", keys: ["Ctrl+F", "/"], group: "Finding", when: (app) => open(app) || app.home !== null, run: focusSearch },
     { title: "Next match", keys: ["n"], group: "Finding", when: chart, run: (app) => app.steered?.match(false) },
     { title: "Previous match", keys: ["N"], group: "Finding", when: chart, run: (app) => app.steered?.match(true) },
     { title: "Toggle regular expressions in the search", keys: ["x"], group: "Finding", when: open,
@@ -139,6 +139,7 @@ export const COMMANDS: Command[] = [
     { title: "Undo", keys: ["Ctrl+Z"], group: "Filters", when: (app) => app.filters.canUndo, run: (app) => void app.filters.undo() },
     { title: "Redo", keys: ["Ctrl+Shift+Z", "Ctrl+Y"], group: "Filters", when: (app) => app.filters.canRedo, run: (app) => void app.filters.redo() },
 
+    { title: "Home: record, recent recordings", keys: [], group: "Page", when: (app) => app.home !== null && open(app), run: () => location.assign("/home") },
     { title: "Open a file", keys: ["Ctrl+O"], group: "Page", run: (app) => chooseFile(app, false) },
     { title: "Read the file as another format", keys: [], group: "Page", when: (app) => app.latest !== null, run: (app) => app.openDialog("format") },
     { title: "Compare with an earlier profile", keys: ["Ctrl+Shift+O"], group: "Page", when: open, run: (app) => chooseFile(app, true) },

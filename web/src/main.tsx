@@ -5,6 +5,7 @@ import { onKey } from "./commands";
 import { Core, unpack } from "./core";
 import { fileOfDrop, pairOfDrop } from "./folder";
 import { Live } from "./live";
+import { Home } from "./home";
 import { keepTemplate } from "./save";
 import { onPhoneChange } from "./phone";
 import { readState } from "./state";
@@ -85,7 +86,16 @@ async function main(): Promise<void> {
     /* for the tests and benchmarks, which control the page from outside */
     Object.assign(window, { stoke: app });
     app.live?.start();
+    const served = document.getElementById("home") !== null && location.protocol.startsWith("http");
+    if (served)
+        app.home = new Home(app);
     await openInlined(app);
+    if (app.home && !app.shown) {
+        app.home.start();
+        if (Home.wanted())
+            void app.home.open(Home.wanted());
+        draw();
+    }
     root.dataset["ready"] = "yes";
 }
 

@@ -7,8 +7,16 @@ import { writeState } from "./state";
 /* The page as it was loaded, before anything was drawn. */
 let template = "";
 
+/* A saved page has no server, and connects to nothing. The document's own policy must not
+ * be changed here: a second one would apply too. */
 export function keepTemplate(): void {
+    const home = document.getElementById("home");
+    home?.remove();
     template = `<!doctype html>\n${document.documentElement.outerHTML}\n`;
+    if (home) {
+        document.body.append(home);
+        template = template.replace(" connect-src 'self';", ""); /* the first: in the policy */
+    }
 }
 
 function download(bytes: BlobPart, name: string, type: string): void {

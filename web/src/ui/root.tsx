@@ -14,6 +14,7 @@ import { Changes } from "./changes";
 import { CallGraph } from "./graph";
 import { HeatMap } from "./heat";
 import { LiveRoot } from "./live";
+import { HomeView } from "./home";
 import { Sandwich } from "./sandwich";
 import { Source } from "./source";
 import { Sheet } from "./sheet";
@@ -234,7 +235,8 @@ export function Root({ app, version }: { app: App; version: string }) {
             {app.shown ? (
                 <>
                     <header>
-                        <button type="button" class="brand" title="Open another file (Ctrl+O)" onClick={() => chooseFile(app, false)}>stoke</button>
+                        {app.home ? <a class="brand" href="/home" title="Home: record, recent recordings">stoke</a>
+                            : <button type="button" class="brand" title="Open another file (Ctrl+O)" onClick={() => chooseFile(app, false)}>stoke</button>}
                         <b class="file">{app.comparedWith ? `${shownName(app.comparedWith)} \u2192 ${shownName(app.name)}` : shownName(app.name)}</b>
                         <Facts app={app} />
                         <span class="grow" />
@@ -260,7 +262,7 @@ export function Root({ app, version }: { app: App; version: string }) {
             ) : (
                 <>
                     <Fault app={app} />
-                    <Welcome app={app} version={version} />
+                    {app.home ? <HomeView app={app} home={app.home} version={version} /> : <Welcome app={app} version={version} />}
                 </>
             )}
             <DropZones app={app} />

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/home.h"
+#include "base/format.h"
+#include "os/file.h"
+#include "os/machine.h"
+#include "os/proc.h"
+#include <stdlib.h>
+
+#define MESSAGES_MOST 2000 /* bytes of a program's last messages that the page shows */
+
+static void refuse(struct os_server_reply *reply, const char *status,
+                   const struct error *err)
+{
+    struct json_writer w = {.out = &reply->text};
+    reply->status = status;
+    json_begin(&w, JSON_OBJECT);
+    json_member_str(&w, "error", str_of(err->message));
+    json_member_str(&w, "hint", str_of(err->hint));
+    json_end(&w, JSON_OBJECT);
+}
+
+#define INVALID "400 Bad Request"
+#define CONFLICT "409 Conflict"
+
+/* --- This machine --------------------------------------------------------------------- */
+
+/* "Debian GNU/Linux 12 (bookworm)"; empty if it is unknown. */
+static struct str system_name(char *room, size_t size)
+{
+    struct str text = os_read_text("/etc/os-release", room, size),
+               key = STR("PRETTY_NAME=");
+    while (text.len) {
+        struct str line = str_cut(&text, '\n');
+        if (!str_starts(line, key))
+            continue;
+        line = str_skip(line, key.len);
+        if (line.len > 1 && str_starts(line, STR("\"")))
+            line = (struct str){line.ptr + 1, line.len - 2};
+        return line;
+    }
+    return STR("");
+}
+
+static void answer_home(struct engine_home *h, struct os_server_reply *reply)
+{
+    char room[4096];
+    struct os_machine m;
+    struct json_writer w = {.out = &reply->text};
+    char *folder = realpath(".", NULL);
+    os_machine_read(&m);
+    json_begin(&w, JSON_OBJECT);
+    json_member_str(&w, "host", str_of(m.host));
+    json_member_u64(&w, "cpus", os_cpus_online(NULL));
+    json_member_u64(&w, "memory", m.memory);
+    json_member_str(&w, "system", system_name(room, sizeof room));
+    json_member_str(&w, "folder", str_of(folder ? folder : ""));
+    json_put_key(&w, "recent");
+    home_files_read(&h->files);
+    home_files_write(&h->files, &w);
+    json_end(&w, JSON_OBJECT);
+    free(folder);
+}
+
+/* --- Recording ------------------------------------------------------------------------ */
+
+static void answer_plan(struct os_server_reply *reply, struct str body)
+{
+    struct error err = {0};
+    struct home_request r;
+    struct output line = OUTPUT_BUFFER;
+    struct json_writer w = {.out = &reply->text};
+    if (home_request_read(&r, body, &err)) {
+        home_request_write(&r, &line);
+        json_begin(&w, JSON_OBJECT);
+        json_member_str(&w, "command", output_contents(&line));
+        json_member_str(&w, "title", str_of(r.title));
+        json_end(&w, JSON_OBJECT);
+    } else {
+        refuse(reply, INVALID, &err);
+    }
+    output_deinit(&line);
+    home_request_deinit(&r);
+}
+
+/* The last messages of a program, without its name. */
+static void write_messages(struct json_writer *w, const struct os_job *j)
+{
+    struct str text = str_trim(os_job_messages(j));
+    if (text.len > MESSAGES_MOST)
+        text = str_skip(text, text.len - MESSAGES_MOST);
+    json_member_str(w, "messages", text);
+}
+
+static void answer_recording(const struct engine_home *h, struct os_server_reply *reply)
+{
+    struct json_writer w = {.out = &reply->text};
+    char id[HOME_ID_SIZE] = "", *path = NULL;
+    /* the status is that of a recorded command */
+    bool ok = h->has_recorded && os_output_exists(h->request.path);
+    uint64_t end = h->records ? os_clock_monotonic() : h->ended;
+    if (ok && (path = realpath(h->request.path, NULL)))
+        home_file_id(id, path);
+    free(path);
+    json_begin(&w, JSON_OBJECT);
+    json_member_str(&w, "state",
+                    str_of(h->records        ? h->stops ? "ending" : "recording"
+                           : ok              ? "recorded"
+                           : h->has_recorded ? "failed"
+                                             : "none"));
+    if (h->records || h->has_recorded) {
+        json_member_str(&w, "title", str_of(h->request.title));
+        json_member_str(&w, "name", str_of(h->request.path));
+        json_member_double(&w, "seconds", (double)(end - h->began) / 1e9);
+        json_member_double(&w, "duration", h->request.duration);
+        write_messages(&w, &h->recording);
+    }
+    if (id[0])
+        json_member_str(&w, "file", str_of(id));
+    json_end(&w, JSON_OBJECT);
+}
+
+static void answer_record(struct engine_home *h, struct os_server_reply *reply,
+                          struct str body)
+{
+    struct error err = {0};
+    struct home_request r;
+    if (h->records) {
+        error_set(&err, "a recording of %s is in progress", h->request.title);
+        error_hint(&err, "stop it first");
+        refuse(reply, CONFLICT, &err);
+        return;
+    }
+    if (!home_request_read(&r, body, &err)) {
+        home_request_deinit(&r);
+        refuse(reply, INVALID, &err);
+        return;
+    }
+    os_job_close(&h->recording);
+    home_request_deinit(&h->request);
+    h->request = r;
+    h->has_recorded = h->stops = false;
+    h->began = os_clock_monotonic();
+    h->records = os_job_execute(&h->recording, r.argv, h->settings.wait, &err);
+    if (h->records)
+        answer_recording(h, reply);
+    else
+        refuse(reply, CONFLICT, &err);
+}
+
+static void answer_stop(struct engine_home *h, struct os_server_reply *reply)
+{
+    if (h->records && !h->stops) {
+        os_job_stop(&h->recording);
+        h->stops = true;
+    }
+    answer_recording(h, reply);
+}
+
+/* --- Pages of recordings -------------------------------------------------------------- */
+
+static int make(void *context)
+{
+    const struct engine_home *h = context;
+    return h->settings.make_page(h->settings.context, h->made.path);
+}
+
+static void answer_opening(const struct engine_home *h, struct os_server_reply *reply)
+{
+    struct json_writer w = {.out = &reply->text};
+    bool ok = h->has_made && h->making.child.status == 0;
+    json_begin(&w, JSON_OBJECT);
+    json_member_str(&w, "state",
+                    str_of(h->makes      ? "opening"
+                           : ok          ? "opened"
+                           : h->has_made ? "failed"
+                                         : "none"));
+    json_member_str(&w, "file", str_of(h->made.id));
+    json_member_str(&w, "name", str_basename(str_of(h->made.path)));
+    if (h->has_made)
+        write_messages(&w, &h->making);
+    json_end(&w, JSON_OBJECT);
+}
+
+/* {"file": ID} */
+static bool read_id(struct str body, char *id, size_t size, struct error *err)
+{
+    struct source source = source_of(body, STR("the request"));
+    struct json j;
+    struct str key, text;
+    bool found = false;
+    json_init(&j, &source, false, err);
+    j.depth_max = 4;
+    if (json_enter(&j, JSON_OBJECT))
+        while (json_key(&j, &key)) {
+            bool file = str_equal(key, STR("file"));
+            if (file && json_string(&j, &text) && text.len < size) {
+                format_text(id, size, "%.*s", STR_ARG(text));
+                found = true;
+            } else if (!file) {
+                json_skip(&j);
+            }
+        }
+    found = json_finish(&j) && found;
+    if (!found && !j.failed)
+        error_set(err, "the request names no file");
+    json_deinit(&j);
+    source_deinit(&source);
+    return found;
+}
+
+static void answer_open(struct engine_home *h, struct os_server_reply *reply,
+                        struct str body)
+{
+    struct error err = {0};
+    char id[HOME_ID_SIZE];
+    if (!read_id(body, id, sizeof id, &err)) {
+        refuse(reply, INVALID, &err);
+        return;
+    }
+    const struct home_file *file = home_files_find(&h->files, str_of(id));
+    if (!file) {
+        error_set(&err, "the file is not among the recent recordings any more");
+        error_hint(&err, "choose it with Open a file");
+        refuse(reply, "404 Not Found", &err);
+        return;
+    }
+    os_job_close(&h->making); /* the user changed the mind */
+    h->made = *file;
+    h->has_made = false;
+    h->makes = os_job_run(&h->making, make, h, h->settings.wait, &err);
+    if (h->makes)
+        answer_opening(h, reply);
+    else
+        refuse(reply, CONFLICT, &err);
+}
+
+/* A page that is not made, or not any more: the page without a profile requests it. */
+static void answer_view(const struct engine_home *h, struct str id,
+                        struct os_server_reply *reply)
+{
+    struct error err;
+    bool ok = h->has_made && h->making.child.status == 0 &&
+              str_equal(str_of(h->made.id), id) &&
+              os_job_result(&h->making, &reply->file, &err);
+    reply->type = "text/html; charset=utf-8";
+    if (!ok)
+        reply->lasting = h->settings.page;
+}
+
+/* --- Requests ------------------------------------------------------------------------- */
+
+static bool answer_get(struct engine_home *h, struct str path,
+                       struct os_server_reply *reply)
+{
+    struct json_writer w = {.out = &reply->text};
+    struct str view = STR("/view/");
+    if (str_equal(path, STR("/api/home")))
+        answer_home(h, reply);
+    else if (str_equal(path, STR("/api/processes")))
+        home_processes_write(&h->processes, &w);
+    else if (str_equal(path, STR("/api/recording")))
+        answer_recording(h, reply);
+    else if (str_equal(path, STR("/api/opening")))
+        answer_opening(h, reply);
+    else if (str_starts(path, view))
+        answer_view(h, str_skip(path, view.len), reply);
+    else if (str_equal(path, STR("/home")))
+        answer_view(h, STR(""), reply);
+    else
+        return false;
+    return true;
+}
+
+static bool answer_post(struct engine_home *h, const struct os_server_request *request,
+                        struct os_server_reply *reply)
+{
+    if (str_equal(request->path, STR("/api/plan")))
+        answer_plan(reply, request->body);
+    else if (str_equal(request->path, STR("/api/record")))
+        answer_record(h, reply, request->body);
+    else if (str_equal(request->path, STR("/api/stop")))
+        answer_stop(h, reply);
+    else if (str_equal(request->path, STR("/api/open")))
+        answer_open(h, reply, request->body);
+    else
+        return false;
+    return true;
+}
+
+static bool answer(void *context, const struct os_server_request *request,
+                   struct os_server_reply *reply)
+{
+    struct engine_home *h = context;
+    engine_home_turn(h);
+    return request->post ? answer_post(h, request, reply)
+                         : answer_get(h, request->path, reply);
+}
+
+static const char *const paths[] = {"/api/", "/view/", "/home", NULL};
+
+void engine_home_open(struct engine_home *h, const struct engine_home_settings *settings)
+{
+    *h = (struct engine_home){.settings = *settings,
+                              .pages = {paths, answer, h},
+                              .recording = OS_JOB_NONE,
+                              .making = OS_JOB_NONE};
+}
+
+void engine_home_close(struct engine_home *h)
+{
+    os_job_close(&h->recording);
+    os_job_close(&h->making);
+    home_request_deinit(&h->request);
+    home_processes_deinit(&h->processes);
+    home_files_deinit(&h->files);
+}
+
+void engine_home_turn(struct engine_home *h)
+{
+    if (h->records && os_job_ended(&h->recording)) {
+        h->records = false;
+        h->has_recorded = true;
+        h->ended = os_clock_monotonic();
+    }
+    if (h->makes && os_job_ended(&h->making)) {
+        h->makes = false;
+        h->has_made = true;
+    }
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The home of stoke view: recording a process, recent recordings, an example. */
+"use strict";
+
+const assert = require("assert").strict;
+const fs = require("fs");
+const path = require("path");
+const { spawn, spawnSync } = require("child_process");
+const { PATIENCE, settle } = require("./activity.js");
+const { boxOf, key, saved } = require("./pages.js");
+
+const LOAD = path.join(__dirname, "..", "cli", "load.c");
+
+/* Serves the home in a folder of its own; returns the address. */
+async function home(bench) {
+    const folder = path.join(bench.folder, "recordings");
+    fs.mkdirSync(folder, { recursive: true });
+    const child = spawn(process.env.STOKE, ["view", "--no-browser", "-q"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"],
+        env: { ...process.env, XDG_STATE_HOME: path.join(bench.folder, "state") } });
+    bench.children.push({ close: () => child.kill("SIGTERM") });
+    bench.online = /^(file|blob|data):|^http:\/\/127\.0\.0\.1:/;
+    const address = await new Promise((done, fail) => {
+        child.stdout.once("data", (text) => done(String(text).trim()));
+        child.once("exit", (status) => fail(new Error(`stoke view ended with ${status}`)));
+    });
+    return { address, folder };
+}
+
+/* A busy process of load.c; null without a compiler. */
+function busy(bench) {
+    const program = path.join(bench.folder, "busyload");
+    if (spawnSync("cc", ["-O0", "-g", LOAD, "-o", program]).status !== 0)
+        return null;
+    const child = spawn(program, { stdio: "ignore" });
+    bench.children.push({ close: () => child.kill("SIGKILL") });
+    return child.pid;
+}
+
+const records = (bench) => spawnSync(process.env.STOKE, ["record", "-q", "-o", path.join(bench.folder, "try.data"), "true"]).status === 0;
+
+module.exports = (test) => {
+    if (!require("./built.js"))
+        return;
+
+    test("a running process is recorded and shown", async (bench) => {
+        const pid = records(bench) ? busy(bench) : null;
+        if (pid === null) {
+            bench.note("skipped: no compiler, or the kernel does not let us record");
+            return;
+        }
+        const { address, folder } = await home(bench);
+        const page = await bench.open(address);
+        await page.waitForSelector("#app[data-ready]");
+        assert.equal(new URL(page.url()).pathname, "/", "no token in the address");
+
+        /* Found by its name; the command line is that of the settings. */
+        await page.keyboard.press("/");
+        await page.keyboard.type("busyload");
+        const row = page.locator(".list tbody tr", { hasText: "busyload" });
+        await row.waitFor();
+        assert.equal(await page.locator(".record").isEnabled(), false);
+        await row.click();
+        await page.getByRole("radio", { name: "499" }).check();
+        await page.getByRole("radio", { name: "Until stop" }).check();
+        await page.getByRole("switch", { name: "waits" }).click();
+        await page.waitForFunction((p) => new RegExp(`^stoke record --bundle -o busyload-[-0-9]+\\.stoke -F 499 -g auto --off-cpu -p ${p}$`)
+            .test(document.querySelector(".line-of").textContent), pid);
+        assert.equal(await page.locator(".options h2").textContent(), `busyload, process ${pid}`);
+
+        /* Recorded until 0.5 s of CPU time were used; then it is shown. */
+        const used = () => {
+            const fields = fs.readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1].split(" ");
+            return Number(fields[11]) + Number(fields[12]);
+        };
+        await page.locator(".record").click();
+        await page.locator(".recording").waitFor();
+        const before = used();
+        for (const until = Date.now() + PATIENCE; used() < before + 50;) {
+            assert.ok(Date.now() < until);
+            await new Promise((done) => setTimeout(done, 100));
+        }
+        await page.locator(".recording button").click();
+        await page.waitForURL(/\/view\/[0-9a-f]{16}/);
+        await page.waitForSelector("#app[data-ready]");
+        await settle(page);
+        assert.match(await page.locator(".file").textContent(), /^busyload-.*\.stoke$/);
+        assert.ok(await boxOf(page, "leaf"), "its function has no box");
+        assert.deepEqual(fs.readdirSync(folder).map((name) => name.replace(/[0-9-]+/, "N")), ["busyloadN.stoke"]);
+
+        /* A saved copy has no home, and connects to nothing. */
+        const copy = await saved(page, "Page");
+        const text = copy.text.toString();
+        assert.doesNotMatch(text, /<meta[^>]*connect-src/);
+        assert.doesNotMatch(text, /<script[^>]*id="home"/);
+        await page.keyboard.press("Escape");
+
+        /* The home lists it, and opens it again. */
+        await page.locator("a.brand").click();
+        await page.waitForURL(/\/home$/);
+        await page.locator(".recents button", { hasText: "busyload" }).click();
+        await page.waitForURL(/\/view\//);
+        await page.waitForSelector("#app[data-ready]");
+        await page.waitForFunction(() => window.stoke.shown?.total > 0);
+        await page.reload();
+        await page.waitForFunction(() => window.stoke?.shown?.total > 0);
+    });
+
+    test("a recording that fails says why; a command is split as a shell does it", async (bench) => {
+        const { address } = await home(bench);
+        const page = await bench.open(address);
+        bench.expectsErrors = true; /* the console reports a refused request */
+        await page.waitForSelector("#app[data-ready]");
+        await page.getByRole("radio", { name: "Command" }).check();
+        await page.getByLabel("Command line").fill("./missing 'a b' \"c \\\" d\" e\\ f ''");
+        await page.waitForFunction(() => document.querySelector(".line-of").textContent.endsWith(`-- ./missing 'a b' 'c " d' 'e f' ''`));
+        await page.locator(".record").click();
+        await page.waitForFunction(() => document.querySelector(".options [role=alert]"));
+        assert.match(await page.locator(".options [role=alert]").textContent(), /missing/);
+
+        /* The example needs no server. */
+        await page.getByText("Try an example").click();
+        await page.waitForFunction(() => window.stoke.shown?.total > 0);
+        await key(page, "3");
+        await page.locator(".functions .row", { hasText: "deflate_block" }).first().waitFor();
+    });
+};

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The home of a page that is served by stoke view: the server lists processes and recent
+ * recordings, and records. src/engine/home.h describes the requests. */
+import type { App } from "./app";
+
+export interface Recent {
+    id: string;
+    name: string;
+    folder?: string;
+    size: number;
+    changed: number; /* ms since the epoch */
+}
+
+export interface Machine {
+    host: string;
+    cpus: number;
+    memory: number;
+    system: string;
+    folder: string;
+    recent: Recent[];
+}
+
+export interface Process {
+    pid: number;
+    name: string;
+    service: string;
+    user: string;
+    cpu: number | null; /* percent of one CPU */
+    memory: number;
+}
+
+/* Processes of the same name and service. */
+export interface Group {
+    name: string;
+    service: string;
+    pids: number[];
+    cpu: number | null;
+    memory: number;
+    past: number[]; /* CPU time, the latest last */
+}
+
+export interface Recording {
+    state: "none" | "recording" | "ending" | "recorded" | "failed";
+    title?: string;
+    name?: string;
+    seconds?: number;
+    duration?: number;
+    messages?: string;
+    file?: string;
+}
+
+interface Opening {
+    state: "none" | "opening" | "opened" | "failed";
+    file: string;
+    name: string;
+    messages?: string;
+}
+
+export interface Plan {
+    command: string;
+    title: string;
+    error: string;
+    hint: string;
+}
+
+export interface Settings {
+    target: "pids" | "machine" | "command";
+    pids: number[];
+    command: string; /* as typed */
+    event: string;
+    rate: number;
+    stacks: string;
+    off_cpu: boolean;
+    children: boolean;
+    duration: number;
+}
+
+const PROCESSES_EVERY = 2000; /* ms */
+const RECORDING_EVERY = 500;
+const PAST = 24; /* readings that are retained */
+
+class Refused extends Error {
+    constructor(message: string, readonly hint: string) {
+        super(message);
+    }
+}
+
+async function ask<T>(path: string, body?: unknown): Promise<T> {
+    const reply = await fetch(path, body === undefined ? {} : {
+        method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+    }).catch(() => null);
+    if (!reply)
+        throw new Refused("stoke view does not answer", "start it again, and open the address that it prints");
+    const said = await reply.json().catch(() => ({})) as T & { error?: string; hint?: string };
+    if (!reply.ok)
+        throw new Refused(said.error ?? `the server answers ${reply.status}`, said.hint ?? "");
+    return said;
+}
+
+/* Splits a command line into arguments as a shell does for quotes and backslashes, and
+ * nothing else: the program is started without a shell. */
+export function argumentsOf(line: string): string[] {
+    const words: string[] = [];
+    let word = "", begun = false, quote = "";
+    for (let i = 0; i < line.length; i++) {
+        const c = line[i] as string;
+        if (quote ? c === quote : c === "'" || c === '"') {
+            quote = quote ? "" : c;
+            begun = true;
+        } else if (c === "\\" && quote !== "'" && i + 1 < line.length) {
+            word += line[++i];
+            begun = true;
+        } else if (!quote && /\s/.test(c)) {
+            if (begun)
+                words.push(word);
+            word = "";
+            begun = false;
+        } else {
+            word += c;
+            begun = true;
+        }
+    }
+    return begun ? [...words, word] : words;
+}
+
+export class Home {
+    machine: Machine | null = null;
+    processes: Process[] = [];
+    settings: Settings = { target: "pids", pids: [], command: "", event: "", rate: 99, stacks: "auto", off_cpu: false, children: true, duration: 10 };
+    plan: Plan | null = null;
+    recording: Recording = { state: "none" };
+    opening = ""; /* the name of the file that is being opened */
+    byMemory = false;
+    search = "";
+    error: { message: string; hint: string } | null = null;
+    private readonly past = new Map<string, number[]>();
+    private planTimer = 0;
+    private plans = 0;
+
+    constructor(private readonly app: App) {}
+
+    /* The address of a page with a recording names it. */
+    static wanted(): string {
+        return /^\/view\/([0-9a-f]{16})$/.exec(location.pathname)?.[1] ?? "";
+    }
+
+    start(): void {
+        void this.refresh().then(() => this.followProcesses());
+        void this.followRecording();
+        this.replan();
+    }
+
+    private fail(error: unknown): void {
+        this.error = { message: error instanceof Error ? error.message : String(error), hint: error instanceof Refused ? error.hint : "" };
+        this.app.changed();
+    }
+
+    private async refresh(): Promise<void> {
+        try {
+            this.machine = await ask<Machine>("/api/home");
+            this.app.changed();
+        } catch (error) {
+            this.fail(error);
+        }
+    }
+
+    /* --- Processes ------------------------------------------------------------------------ */
+
+    private async followProcesses(): Promise<void> {
+        if (this.app.shown)
+            return; /* the home is not visible */
+        if (!document.hidden)
+            await this.readProcesses();
+        window.setTimeout(() => void this.followProcesses(), PROCESSES_EVERY);
+    }
+
+    private async readProcesses(): Promise<void> {
+        try {
+            this.processes = (await ask<{ processes: Process[] }>("/api/processes")).processes;
+            for (const group of this.groups())
+                this.past.set(`${group.name}\n${group.service}`, [...group.past, group.cpu ?? 0].slice(-PAST));
+            this.app.changed();
+        } catch (error) {
+            this.fail(error);
+        }
+    }
+
+    /* A search for a PID finds the process alone; otherwise processes of one name are together. */
+    groups(): Group[] {
+        const found = new Map<string, Group>();
+        const text = this.search.trim().toLowerCase();
+        for (const p of this.processes) {
+            const alone = text !== "" && String(p.pid) === text;
+            if (text && !alone && !`${p.name} ${p.service} ${p.user}`.toLowerCase().includes(text))
+                continue;
+            const key = `${p.name}\n${p.service}`;
+            const group = found.get(key) ?? { name: p.name, service: p.service, pids: [], cpu: null, memory: 0, past: this.past.get(key) ?? [] };
+            group.pids.push(p.pid);
+            group.cpu = p.cpu === null ? group.cpu : (group.cpu ?? 0) + p.cpu;
+            group.memory += p.memory;
+            found.set(key, group);
+        }
+        const size = (g: Group): number => this.byMemory ? g.memory : (g.cpu ?? 0);
+        return [...found.values()].sort((a, b) => size(b) - size(a) || b.memory - a.memory || (a.pids[0] ?? 0) - (b.pids[0] ?? 0));
+    }
+
+    choose(pids: number[], on: boolean): void {
+        const rest = this.settings.pids.filter((pid) => !pids.includes(pid));
+        this.set({ pids: on ? [...rest, ...pids] : rest });
+    }
+
+    /* --- Recording ------------------------------------------------------------------------ */
+
+    set(settings: Partial<Settings>): void {
+        this.settings = { ...this.settings, ...settings };
+        this.replan();
+        this.app.changed();
+    }
+
+    private body(): unknown {
+        const { settings } = this;
+        return { ...settings, command: argumentsOf(settings.command) };
+    }
+
+    /* Whether there is a target. */
+    get chosen(): boolean {
+        const { target, pids, command } = this.settings;
+        return target === "machine" || (target === "pids" ? pids.length > 0 : command.trim() !== "");
+    }
+
+    private replan(): void {
+        clearTimeout(this.planTimer);
+        if (!this.chosen) {
+            this.plan = null;
+            return;
+        }
+        this.planTimer = window.setTimeout(() => {
+            const number = ++this.plans;
+            void ask<Plan>("/api/plan", this.body())
+                .then((plan) => ({ ...plan, error: "", hint: "" }))
+                .catch((error: unknown) => ({ command: "", title: "", error: String((error as Error).message), hint: error instanceof Refused ? error.hint : "" }))
+                .then((plan) => {
+                    if (number === this.plans && this.chosen)
+                        this.plan = plan;
+                    this.app.changed();
+                });
+        }, 100);
+    }
+
+    async record(): Promise<void> {
+        try {
+            this.error = null;
+            this.recording = await ask<Recording>("/api/record", this.body());
+            this.app.changed();
+            await this.followRecording();
+        } catch (error) {
+            this.fail(error);
+        }
+    }
+
+    async stop(): Promise<void> {
+        try {
+            this.recording = await ask<Recording>("/api/stop", {});
+            this.app.changed();
+        } catch (error) {
+            this.fail(error);
+        }
+    }
+
+    get records(): boolean {
+        return this.recording.state === "recording" || this.recording.state === "ending";
+    }
+
+    private async followRecording(): Promise<void> {
+        const recorded = this.records;
+        try {
+            this.recording = await ask<Recording>("/api/recording");
+        } catch (error) {
+            this.fail(error);
+            return;
+        }
+        this.app.changed();
+        if (this.records) {
+            window.setTimeout(() => void this.followRecording(), RECORDING_EVERY);
+        } else if (recorded && this.recording.file) {
+            await this.refresh();
+            await this.open(this.recording.file);
+        }
+    }
+
+    /* --- Files ---------------------------------------------------------------------------- */
+
+    /* The server makes a page of the file, which has symbols and source files of this machine. */
+    async open(id: string): Promise<void> {
+        try {
+            this.error = null;
+            await this.followOpening(await ask<Opening>("/api/open", { file: id }), id);
+        } catch (error) {
+            this.opening = "";
+            this.fail(error);
+        }
+    }
+
+    private async followOpening(state: Opening, id: string): Promise<void> {
+        if (state.file !== id)
+            return; /* another one was chosen */
+        this.opening = state.state === "opening" ? state.name : "";
+        if (state.state === "opened") {
+            if (location.pathname === `/view/${id}`)
+                location.reload();
+            else
+                location.assign(`/view/${id}`);
+        } else if (state.state === "failed") {
+            throw new Refused(`${state.name} cannot be opened`, state.messages ?? "");
+        } else {
+            window.setTimeout(() => void ask<Opening>("/api/opening").then((next) => this.followOpening(next, id)).catch((error: unknown) => {
+                this.opening = "";
+                this.fail(error);
+            }), RECORDING_EVERY / 2);
+        }
+        this.app.changed();
+    }
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The home: record now, recent recordings, a file, an example. */
+import type { ComponentChildren } from "preact";
+import type { App } from "../app";
+import { chooseFile } from "../commands";
+import { example } from "../example";
+import { count, shownName, weight } from "../format";
+import type { Group, Home, Recent, Recording, Settings } from "../home";
+import { FormatChoice, Formats } from "./formats";
+import { Licences } from "./licences";
+
+const ROWS = 11; /* processes that are shown without a search */
+const FOUND = 60; /* with a search */
+const RECENT = 12;
+
+const EVENTS: readonly (readonly [string, string])[] = [
+    ["", "CPU time"], ["cycles", "CPU cycles"], ["instructions", "Instructions"], ["cache-misses", "Cache misses"], ["branch-misses", "Branch misses"],
+    ["page-faults", "Page faults"], ["context-switches", "Context switches"],
+];
+const RATES = [[99, "99"], [499, "499"], [999, "999 Hz"]] as const;
+const STACKS = [["auto", "Automatic"], ["fp", "Frame ptr"], ["dwarf", "DWARF"]] as const;
+const DURATIONS = [[10, "10 s"], [60, "1 min"], [0, "Until stop"]] as const;
+const TARGETS = [["command", "Command"], ["pids", "Running process"], ["machine", "Whole machine"]] as const;
+
+function Choice<T extends string | number>({ label, name, choices, value, onChoice }:
+    { label: string; name: string; choices: readonly (readonly [T, string])[]; value: T; onChoice: (value: T) => void }) {
+    return (
+        <div class="seg" role="radiogroup" aria-label={label}>
+            {choices.map(([one, title]) => (
+                <label key={one}><input type="radio" name={name} checked={one === value} onChange={() => onChoice(one)} /><span>{title}</span></label>
+            ))}
+        </div>
+    );
+}
+
+function Field({ label, children }: { label: string; children: ComponentChildren }) {
+    return <div class="field"><span>{label}</span>{children}</div>;
+}
+
+function Toggle({ label, on, onToggle }: { label: string; on: boolean; onToggle: (on: boolean) => void }) {
+    return <button type="button" class="switch" role="switch" aria-checked={on} onClick={() => onToggle(!on)}><i />{label}</button>;
+}
+
+/* CPU time of the last readings, relative to all CPUs. */
+function Past({ past }: { past: number[] }) {
+    const most = Math.max(100, ...past);
+    return (
+        <svg class="past" width="72" height="16" aria-hidden="true">
+            {past.map((cpu, i) => {
+                const height = cpu > 0 ? Math.max(1, 16 * Math.sqrt(Math.min(1, cpu / most))) : 0;
+                return <rect key={i} x={72 - 3 * (past.length - i)} y={16 - height} width="2" height={height} />;
+            })}
+        </svg>
+    );
+}
+
+const percent = (cpu: number | null): string => cpu === null ? "\u2013" : `${cpu < 10 && cpu > 0 ? cpu.toFixed(1) : cpu.toFixed(0)} %`;
+
+function ProcessRow({ home, group }: { home: Home; group: Group }) {
+    const on = group.pids.some((pid) => home.settings.pids.includes(pid));
+    const name = shownName(group.name);
+    const toggle = (): void => home.choose(group.pids, !on);
+    return (
+        <tr class={on ? "on" : ""} onClick={toggle}>
+            <td><input type="checkbox" checked={on} aria-label={`${name}, ${group.pids.length === 1 ? `process ${group.pids[0]}` : `${group.pids.length} processes`}`}
+                onClick={(event) => event.stopPropagation()} onChange={toggle} /></td>
+            <td class="wide-cell"><span class="process">{name}</span> {group.pids.length > 1 && <span class="faint">{"\u00d7"}{group.pids.length}</span>}</td>
+            <td class="faint">{group.pids[0]}</td>
+            <td class="faint service">{shownName(group.service)}</td>
+            <td class="past-cell"><Past past={group.past} /></td>
+            <td>{percent(group.cpu)}</td>
+            <td>{weight(group.memory, "bytes")}</td>
+        </tr>
+    );
+}
+
+function Processes({ app, home }: { app: App; home: Home }) {
+    const groups = home.groups();
+    const active = home.search || home.byMemory ? groups : groups.filter((g, i) => i < 3 || (g.cpu ?? 0) > 0 || g.pids.some((pid) => home.settings.pids.includes(pid)));
+    const shown = active.slice(0, home.search ? FOUND : ROWS);
+    const rest = groups.length - shown.length;
+    const sort = (byMemory: boolean): void => { home.byMemory = byMemory; app.changed(); };
+    return (
+        <>
+            <div class="list">
+                <table>
+                    <thead><tr>
+                        <th aria-label="Chosen" /><th>Process</th><th>pid</th><th class="service">Service</th><th class="past-cell" aria-label="CPU time of the last readings" />
+                        <th aria-sort={home.byMemory ? "none" : "descending"}><button type="button" onClick={() => sort(false)}>CPU{home.byMemory ? "" : " \u2193"}</button></th>
+                        <th aria-sort={home.byMemory ? "descending" : "none"}><button type="button" onClick={() => sort(true)}>Memory{home.byMemory ? " \u2193" : ""}</button></th>
+                    </tr></thead>
+                    <tbody>{shown.map((group) => <ProcessRow key={`${group.name}\n${group.service}`} home={home} group={group} />)}</tbody>
+                </table>
+            </div>
+            <p class="below">
+                {shown.length === 0 && home.search ? `No process matches \u201c${home.search}\u201d. ` : ""}
+                {rest > 0 ? `${count(rest)} more${home.search || home.byMemory ? "" : ", with less CPU time"}: search for them. ` : ""}
+                Processes of other users need root or <code>CAP_PERFMON</code>.
+            </p>
+        </>
+    );
+}
+
+function Targets({ app, home }: { app: App; home: Home }) {
+    const { settings } = home;
+    return (
+        <section class="card" aria-label="What to record">
+            <div class="card-head">
+                <Choice label="What to record" name="target" choices={TARGETS} value={settings.target} onChoice={(target) => home.set({ target })} />
+                <span class="grow" />
+                {settings.target === "pids" && (
+                    <input id="search" type="search" placeholder="Name, pid or service" aria-label="Search processes" spellcheck={false} value={home.search}
+                        onInput={(event) => { home.search = event.currentTarget.value; app.changed(); }} />
+                )}
+            </div>
+            {settings.target === "pids" && <Processes app={app} home={home} />}
+            {settings.target === "command" && (
+                <div class="card-body">
+                    <label class="command">Command line
+                        <input type="text" spellcheck={false} autocomplete="off" placeholder="make -j8" value={settings.command} onInput={(event) => home.set({ command: event.currentTarget.value })} />
+                    </label>
+                    <p class="faint">It runs in {shownName(home.machine?.folder ?? "")}, without a shell: quotes and backslashes work, pipes and variables do not.</p>
+                </div>
+            )}
+            {settings.target === "machine" && <p class="card-body">All processes on {count(home.machine?.cpus ?? 1)} CPUs, with the kernel. This needs root or <code>CAP_PERFMON</code>.</p>}
+        </section>
+    );
+}
+
+function title(home: Home): string {
+    const { target, pids } = home.settings;
+    if (target === "machine")
+        return "The whole machine";
+    if (target === "command")
+        return home.plan?.title ? shownName(home.plan.title) : "A command";
+    const names = new Set(home.processes.filter((p) => pids.includes(p.pid)).map((p) => shownName(p.name)));
+    if (pids.length === 0)
+        return "No process chosen";
+    return `${[...names].slice(0, 3).join(", ") || "process"}${names.size > 3 ? "\u2026" : ""}, ${pids.length === 1 ? `process ${pids[0]}` : `${count(pids.length)} processes`}`;
+}
+
+/* While a recording is made. */
+function Progress({ home, recording }: { home: Home; recording: Recording }) {
+    const seconds = recording.seconds ?? 0, duration = recording.duration ?? 0;
+    const ending = recording.state === "ending" || (duration > 0 && seconds > duration);
+    return (
+        <div class="recording" role="status">
+            <b>{ending ? "Reading names" : "Recording"} {shownName(recording.title ?? "")}</b>
+            <progress aria-label="Recording" {...(duration > 0 && !ending ? { value: Math.min(seconds, duration), max: duration } : {})} />
+            <span>{seconds.toFixed(1)} s{duration > 0 ? ` of ${duration} s` : ""}</span>
+            <button type="button" disabled={ending} onClick={() => void home.stop()}>Stop</button>
+        </div>
+    );
+}
+
+function Options({ app, home }: { app: App; home: Home }) {
+    const { settings, plan, recording } = home;
+    const set = (some: Partial<Settings>): void => home.set(some);
+    return (
+        <section class="card options" aria-label="How to record">
+            <h2>{title(home)}</h2>
+            <Field label="Event">
+                <select aria-label="Event" value={settings.event} onChange={(event) => set({ event: event.currentTarget.value })}>
+                    {EVENTS.map(([event, name]) => <option key={event} value={event}>{name}</option>)}
+                </select>
+            </Field>
+            <Field label="Rate"><Choice label="Rate" name="rate" choices={RATES} value={settings.rate} onChoice={(rate) => set({ rate })} /></Field>
+            <Field label="Stacks"><Choice label="Stacks" name="stacks" choices={STACKS} value={settings.stacks} onChoice={(stacks) => set({ stacks })} /></Field>
+            <Field label="Duration">
+                <Choice label="Duration" name="duration" choices={DURATIONS} value={settings.duration} onChoice={(duration) => set({ duration })} />
+                <input type="number" class="seconds" min="0" max="86400" step="any" aria-label="Seconds; 0: until it is stopped" value={settings.duration}
+                    onChange={(event) => set({ duration: Math.min(86400, Math.max(0, Number(event.currentTarget.value) || 0)) })} />
+            </Field>
+            <Field label="Also">
+                <div>
+                    <Toggle label="waits" on={settings.off_cpu} onToggle={(off_cpu) => set({ off_cpu })} />
+                    <Toggle label="children" on={settings.children} onToggle={(children) => set({ children })} />
+                </div>
+            </Field>
+            <div class="same">
+                <p class="faint">The same on the command line <span class="grow" />
+                    <button type="button" class="link" disabled={!plan?.command} onClick={() => void app.copy(plan?.command ?? "", "the command line")}>Copy</button></p>
+                <pre class="line-of">{plan?.command || (plan?.error ? "" : "stoke record \u2026")}</pre>
+                {plan?.error && home.chosen && <p class="wrong">{plan.error}. {plan.hint}</p>}
+            </div>
+            {home.records ? <Progress home={home} recording={recording} /> : (
+                <button type="button" class="record" disabled={!home.chosen || Boolean(plan?.error)} onClick={() => void home.record()}><i />Start recording</button>
+            )}
+            {recording.state === "failed" && <div class="wrong" role="alert"><p>Nothing was recorded.</p><pre>{recording.messages}</pre></div>}
+        </section>
+    );
+}
+
+function when(ms: number): string {
+    const at = new Date(ms), now = new Date();
+    return at.toDateString() === now.toDateString() ? `today ${at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`
+        : at.toLocaleDateString([], { day: "numeric", month: "short", year: at.getFullYear() === now.getFullYear() ? undefined : "numeric" });
+}
+
+function Recents({ home }: { home: Home }) {
+    const recent = home.machine?.recent ?? [];
+    return (
+        <>
+            <h2>Recent recordings</h2>
+            <div class="card recents">
+                {recent.length === 0 && <p class="card-body faint">No profile in {shownName(home.machine?.folder ?? "this folder")} yet.</p>}
+                {recent.length > 0 && (
+                    <table>
+                        <thead class="spoken-head"><tr><th>Name</th><th>Folder</th><th>Changed</th><th>Size</th></tr></thead>
+                        <tbody>{recent.slice(0, RECENT).map((file: Recent) => (
+                            <tr key={file.id}>
+                                <td><button type="button" class="link" onClick={() => void home.open(file.id)}>{shownName(file.name)}</button></td>
+                                <td class="faint">{shownName(file.folder ?? "this folder")}</td>
+                                <td class="faint">{when(file.changed)}</td>
+                                <td class="faint">{weight(file.size, "bytes")}</td>
+                            </tr>
+                        ))}</tbody>
+                    </table>
+                )}
+                {recent.length > RECENT && <p class="below">{count(recent.length - RECENT)} older files are not shown.</p>}
+            </div>
+        </>
+    );
+}
+
+export function HomeView({ app, home, version }: { app: App; home: Home; version: string }) {
+    const { machine } = home;
+    const facts = machine ? [shownName(machine.host), `${count(machine.cpus)} CPUs`, weight(machine.memory, "bytes"), shownName(machine.system)] : [];
+    return (
+        <>
+            <header>
+                <b class="brand">stoke</b>
+                <span class="facts-line home-facts">{facts.filter(Boolean).join(" \u00b7 ")}</span>
+                <span class="grow" />
+                <div class="tools">
+                    <button type="button" onClick={() => chooseFile(app, false)}>Open a file{"\u2026"}</button>
+                    <button type="button" onClick={() => void app.opening.openTitled(example(), "example")}>Try an example</button>
+                    <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark")}>{app.appearance.dark ? "\u263c" : "\u263e"}</button>
+                    <button type="button" title="Keys (?)" aria-label="Keys" onClick={() => app.openDialog("help")}>?</button>
+                </div>
+            </header>
+            <main class="home">
+                <div class="middle">
+                    <h1>Record</h1>
+                    <p class="faint">Choose what to record, or drop a recording anywhere on this page. Two files dropped together are compared.</p>
+                    {home.error && <div class="fault" role="alert"><p><b>{home.error.message}.</b></p>{home.error.hint && <pre>{home.error.hint}</pre>}</div>}
+                    {home.opening && <p class="making" role="status">Opening {shownName(home.opening)} <progress aria-label="Opening" /></p>}
+                    <div class="cards">
+                        <Targets app={app} home={home} />
+                        <Options app={app} home={home} />
+                    </div>
+                    <Recents home={home} />
+                    <p><span class="format">Format of the next file <FormatChoice app={app} value={app.format} none="detect" onChoice={(name) => { app.format = name; app.changed(); }} /></span></p>
+                    <Formats app={app} />
+                    <Licences />
+                </div>
+            </main>
+            <div class="status"><span>Nothing leaves this machine. Only this browser may use this page.</span><span class="grow" /><span>stoke {version}</span></div>
+        </>
+    );
+}
