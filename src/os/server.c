@@ -46,6 +46,7 @@ struct os_server_client {
     uint64_t since;               /* start of the stage */
     uint64_t until;               /* deadline of the stage */
     struct str rest;              /* rest of the answer's body */
+    size_t body_length;           /* of all of it */
     struct os_server_reply reply; /* of the pages; it owns the body */
     size_t answer_used, answer_sent;
     char answer[ANSWER_HEAD];
@@ -344,6 +345,7 @@ static void begin(struct os_server_client *c, const char *status, const char *ty
                   const char *policy, const char *field)
 {
     c->answer_sent = 0;
+    c->body_length = c->rest.len;
     c->answer_used = format_text(
         c->answer, sizeof c->answer,
         "HTTP/1.1 %s\r\nContent-Type: %s\r\n"
@@ -507,12 +509,11 @@ static void receive(struct os_server *s, struct os_server_client *c)
         send_answer(s, c);
 }
 
-static bool is_late(const struct os_server *s, const struct os_server_client *c,
-                    uint64_t now)
+static bool is_late(const struct os_server_client *c, uint64_t now)
 {
     if (c->stage != STAGE_ANSWER)
         return now >= c->until;
-    uint64_t sent = s->page.len > c->rest.len ? s->page.len - c->rest.len : 0;
+    uint64_t sent = c->body_length - c->rest.len;
     return now >= c->until ||
            now - c->since > 2 * STALL_TIME + sent * (SECOND / MIN_RATE);
 }
@@ -568,7 +569,7 @@ static int drop_late(struct os_server *s)
     uint64_t now = os_clock_monotonic(), next = UINT64_MAX;
     for (size_t i = 0; i < OS_SERVER_CLIENTS; i++) {
         struct os_server_client *c = &s->clients[i];
-        if (c->stage != STAGE_FREE && is_late(s, c, now))
+        if (c->stage != STAGE_FREE && is_late(c, now))
             drop(c);
         else if (c->stage != STAGE_FREE && c->until < next)
             next = c->until;

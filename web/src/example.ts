@@ -43,7 +43,9 @@ export function example(): Blob {
             lines.push(`\t0 ${frame} (/usr/bin/example)`);
         lines.push("");
     };
-    for (let at = 0; at < 2; at += STEP) {
+    /* the first sample determines which event is shown first */
+    sample("worker-0", 4201, 0, 0, "cpu-clock", STEP * 1e9, "read_configuration");
+    for (let at = STEP; at < 2; at += STEP) {
         for (let worker = 0; worker < 4; worker++) {
             const busy = 0.35 + 0.5 * Math.sin(at * 4 + worker) ** 2;
             if (random() < busy)

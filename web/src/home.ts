@@ -140,7 +140,7 @@ export class Home {
     constructor(private readonly app: App) {}
 
     /* The address of a page with a recording names it. */
-    static wanted(): string {
+    static asked(): string {
         return /^\/view\/([0-9a-f]{16})$/.exec(location.pathname)?.[1] ?? "";
     }
 
@@ -185,7 +185,7 @@ export class Home {
         }
     }
 
-    /* A search for a PID finds the process alone; otherwise processes of one name are together. */
+    /* A search for a PID finds the process alone; otherwise the processes of one name are one row. */
     groups(): Group[] {
         const found = new Map<string, Group>();
         const text = this.search.trim().toLowerCase();

@@ -92,8 +92,8 @@ async function main(): Promise<void> {
     await openInlined(app);
     if (app.home && !app.shown) {
         app.home.start();
-        if (Home.wanted())
-            void app.home.open(Home.wanted());
+        if (Home.asked())
+            void app.home.open(Home.asked());
         draw();
     }
     root.dataset["ready"] = "yes";
