@@ -47,6 +47,7 @@ static void answer_home(struct engine_home *h, struct os_server_reply *reply)
     struct os_machine m;
     struct json_writer w = {.out = &reply->text};
     char *folder = realpath(".", NULL);
+    uint32_t user;
     os_machine_read(&m);
     json_begin(&w, JSON_OBJECT);
     json_member_str(&w, "host", str_of(m.host));
@@ -54,6 +55,8 @@ static void answer_home(struct engine_home *h, struct os_server_reply *reply)
     json_member_u64(&w, "memory", m.memory);
     json_member_str(&w, "system", system_name(room, sizeof room));
     json_member_str(&w, "folder", str_of(folder ? folder : ""));
+    json_put_key(&w, "root");
+    json_put_bool(&w, os_process_user(os_own_pid(), &user) && user == 0);
     json_put_key(&w, "recent");
     home_files_read(&h->files);
     home_files_write(&h->files, &w);
@@ -82,12 +85,21 @@ static void answer_plan(struct os_server_reply *reply, struct str body)
     home_request_deinit(&r);
 }
 
-/* The last messages of a program, without its name. */
-static void write_messages(struct json_writer *w, const struct os_job *j)
+/* The last messages of a program; if it ended without any, how it ended. */
+static void write_messages(struct json_writer *w, const struct os_job *j, bool stopped)
 {
+    char room[128];
     struct str text = str_trim(os_job_messages(j));
     if (text.len > MESSAGES_MOST)
         text = str_skip(text, text.len - MESSAGES_MOST);
+    if (text.len == 0 && stopped)
+        text = STR("It was stopped before the first sample.");
+    else if (text.len == 0 && j->child.status > 128)
+        text =
+            (struct str){room, format_text(room, sizeof room,
+                                           "Signal %d ended the program: is the memory "
+                                           "short?",
+                                           j->child.status - 128)};
     json_member_str(w, "messages", text);
 }
 
@@ -112,7 +124,7 @@ static void answer_recording(const struct engine_home *h, struct os_server_reply
         json_member_str(&w, "name", str_of(h->request.path));
         json_member_double(&w, "seconds", (double)(end - h->began) / 1e9);
         json_member_double(&w, "duration", h->request.duration);
-        write_messages(&w, &h->recording);
+        write_messages(&w, &h->recording, h->stops);
     }
     if (id[0])
         json_member_str(&w, "file", str_of(id));
@@ -177,7 +189,7 @@ static void answer_opening(const struct engine_home *h, struct os_server_reply *
     json_member_str(&w, "file", str_of(h->made.id));
     json_member_str(&w, "name", str_basename(str_of(h->made.path)));
     if (h->has_made)
-        write_messages(&w, &h->making);
+        write_messages(&w, &h->making, false);
     json_end(&w, JSON_OBJECT);
 }
 
@@ -252,12 +264,11 @@ static void answer_view(const struct engine_home *h, struct str id,
 static bool answer_get(struct engine_home *h, struct str path,
                        struct os_server_reply *reply)
 {
-    struct json_writer w = {.out = &reply->text};
     struct str view = STR("/view/");
     if (str_equal(path, STR("/api/home")))
         answer_home(h, reply);
     else if (str_equal(path, STR("/api/processes")))
-        home_processes_write(&h->processes, &w);
+        output_str(&reply->text, home_processes_read(&h->processes));
     else if (str_equal(path, STR("/api/recording")))
         answer_recording(h, reply);
     else if (str_equal(path, STR("/api/opening")))
@@ -302,6 +313,7 @@ void engine_home_open(struct engine_home *h, const struct engine_home_settings *
 {
     *h = (struct engine_home){.settings = *settings,
                               .pages = {paths, answer, h},
+                              .processes = HOME_PROCESSES_NONE,
                               .recording = OS_JOB_NONE,
                               .making = OS_JOB_NONE};
 }

@@ -30,13 +30,28 @@ void home_file_id(char id[HOME_ID_SIZE], const char *path)
                 (unsigned long long)hash_fixed(path, strlen(path)));
 }
 
+/* Stores a file; in a full list, in the place of the oldest one if that is older. */
+static void store(struct home_files *f, const struct home_file *one)
+{
+    struct home_file *oldest = f->items;
+    if (f->count < HOME_FILES_MAX) {
+        f->items[f->count++] = *one;
+        return;
+    }
+    for (size_t i = 1; i < f->count; i++)
+        if (f->items[i].changed < oldest->changed)
+            oldest = &f->items[i];
+    if (oldest->changed < one->changed)
+        *oldest = *one;
+}
+
 /* Adds a regular file, unless it is in the list. */
 static void add(struct home_files *f, const char *path, bool elsewhere)
 {
     struct os_file_facts facts;
     struct home_file one = {.elsewhere = elsewhere};
-    if (f->count == HOME_FILES_MAX || strlen(path) >= sizeof one.path ||
-        !os_file_facts(&facts, str_of(path)) || facts.size == 0)
+    if (strlen(path) >= sizeof one.path || !os_file_facts(&facts, str_of(path)) ||
+        facts.size == 0)
         return;
     home_file_id(one.id, path);
     for (size_t i = 0; i < f->count; i++)
@@ -45,7 +60,7 @@ static void add(struct home_files *f, const char *path, bool elsewhere)
     format_text(one.path, sizeof one.path, "%s", path);
     one.size = facts.size;
     one.changed = facts.changed;
-    f->items[f->count++] = one;
+    store(f, &one);
 }
 
 static int newest_first(const void *a, const void *b)

@@ -21,10 +21,14 @@ struct home_processes {
     struct home_process *items;
     size_t count, cap;
     uint64_t time;
+    struct output text; /* in JSON */
 };
 
-/* Writes the processes that have memory, with the CPU time since the last call. */
-void home_processes_write(struct home_processes *p, struct json_writer *w);
+#define HOME_PROCESSES_NONE ((struct home_processes){.text = OUTPUT_BUFFER})
+
+/* The processes that have memory, with the CPU time since the reading before. A reading is
+ * retained for half a second: several pages get the same one. Valid until the next call. */
+struct str home_processes_read(struct home_processes *p);
 void home_processes_deinit(struct home_processes *p);
 
 /* --- Files -------------------------------------------------------------------------- */
@@ -75,8 +79,8 @@ struct home_request {
 
 /* Reads the settings of a recording: {"target": "pids" | "machine" | "command", "pids":
  * [N...], "command": [ARGUMENT...], "event": TEXT, "rate": N, "stacks": TEXT, "off_cpu":
- * BOOL, "children": BOOL, "duration": SECONDS}. Returns false with err set if they are
- * invalid, or if a process does not run. */
+ * BOOL, "children": BOOL, "duration": SECONDS}. Processes that have ended are omitted.
+ * Returns false with err set if the settings are invalid, or if no process runs. */
 bool home_request_read(struct home_request *r, struct str body, struct error *err);
 
 /* Writes the command line, quoted for a shell. */

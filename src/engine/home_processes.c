@@ -7,7 +7,8 @@
 #include "os/proc.h"
 #include <stdlib.h>
 
-#define TICKS 100.0 /* in a second, on all Linux machines */
+#define TICKS 100.0        /* in a second, on all Linux machines */
+#define RETAINED 500000000 /* ns */
 
 /* A reading in progress. */
 struct reading {
@@ -106,26 +107,38 @@ static void visit(void *context, struct str name)
         write_process(r, &p, user, cpu_percent(r, &one));
 }
 
-void home_processes_write(struct home_processes *p, struct json_writer *w)
+static void read_again(struct home_processes *p, uint64_t time)
 {
-    struct reading r = {.before = p, .w = w, .page_size = os_page_size()};
-    r.now.time = os_clock_monotonic();
-    r.seconds = p->time ? (double)(r.now.time - p->time) / 1e9 : 0;
-    json_begin(w, JSON_OBJECT);
-    json_member_double(w, "seconds", r.seconds);
-    json_put_key(w, "processes");
-    json_begin(w, JSON_ARRAY);
+    struct reading r = {.before = p,
+                        .now = HOME_PROCESSES_NONE,
+                        .page_size = os_page_size(),
+                        .w = &(struct json_writer){.out = &r.now.text}};
+    r.now.time = time;
+    r.seconds = p->time ? (double)(time - p->time) / 1e9 : 0;
+    json_begin(r.w, JSON_OBJECT);
+    json_member_double(r.w, "seconds", r.seconds);
+    json_put_key(r.w, "processes");
+    json_begin(r.w, JSON_ARRAY);
     os_folder_each("/proc", visit, &r);
-    json_end(w, JSON_ARRAY);
-    json_end(w, JSON_OBJECT);
+    json_end(r.w, JSON_ARRAY);
+    json_end(r.w, JSON_OBJECT);
     if (r.now.count)
         qsort(r.now.items, r.now.count, sizeof *r.now.items, by_pid);
-    free(p->items);
+    home_processes_deinit(p);
     *p = r.now;
+}
+
+struct str home_processes_read(struct home_processes *p)
+{
+    uint64_t now = os_clock_monotonic();
+    if (!p->time || now - p->time >= RETAINED)
+        read_again(p, now);
+    return output_contents(&p->text);
 }
 
 void home_processes_deinit(struct home_processes *p)
 {
     free(p->items);
-    *p = (struct home_processes){0};
+    output_deinit(&p->text);
+    *p = HOME_PROCESSES_NONE;
 }

@@ -123,17 +123,23 @@ static bool check_event(struct str event, struct error *err)
            error_set(err, "the name of the event is invalid");
 }
 
-static bool check_pids(const struct settings *s, struct error *err)
+/* Removes processes that have ended; one must remain. */
+static bool check_pids(struct settings *s, struct error *err)
 {
-    if (s->pid_count == 0)
+    size_t count = s->pid_count, running = 0;
+    if (count == 0)
         return error_set(err, "no process is chosen");
-    for (size_t i = 0; i < s->pid_count; i++)
-        if (!os_process_runs(s->pids[i]))
-            return error_set(err, "process %u does not run any more", s->pids[i]);
-    return true;
+    for (size_t i = 0; i < count; i++)
+        if (os_process_runs(s->pids[i]))
+            s->pids[running++] = s->pids[i];
+    s->pid_count = running;
+    if (running)
+        return true;
+    error_set(err, "the chosen process%s ended", count > 1 ? "es have" : " has");
+    return error_hint(err, "choose another one");
 }
 
-static bool check(const struct settings *s, struct error *err)
+static bool check(struct settings *s, struct error *err)
 {
     static const char *const stacks[] = {"auto", "fp", "dwarf", "lbr", "none", NULL};
     if (!(s->rate >= 1 && s->rate <= RATE_MAX))

@@ -74,6 +74,11 @@ module.exports = (test) => {
         };
         await page.locator(".record").click();
         await page.locator(".recording").waitFor();
+
+        /* Another page shows it, cannot start a second one, and stays where it is at the end. */
+        const other = await page.context().newPage();
+        await other.goto(new URL("/home", page.url()).href);
+        await other.locator(".recording", { hasText: "busyload" }).waitFor();
         const before = used();
         for (const until = Date.now() + PATIENCE; used() < before + 50;) {
             assert.ok(Date.now() < until);
@@ -85,6 +90,10 @@ module.exports = (test) => {
         await settle(page);
         assert.match(await page.locator(".file").textContent(), /^busyload-.*\.stoke$/);
         assert.ok(await boxOf(page, "leaf"), "its function has no box");
+        await other.locator(".options [role=status]", { hasText: "Recorded busyload" }).waitFor();
+        assert.equal(new URL(other.url()).pathname, "/home");
+        await other.locator(".recents button", { hasText: "busyload" }).waitFor();
+        await other.close();
         assert.deepEqual(fs.readdirSync(folder).map((name) => name.replace(/[0-9-]+/, "N")), ["busyloadN.stoke"]);
 
         /* A saved copy has no home, and connects to nothing. */
@@ -103,6 +112,14 @@ module.exports = (test) => {
         await page.waitForFunction(() => window.stoke.shown?.total > 0);
         await page.reload();
         await page.waitForFunction(() => window.stoke?.shown?.total > 0);
+
+        /* A chosen process that has ended is chosen no more. */
+        await page.locator("a.brand").click();
+        await page.waitForURL(/\/home$/);
+        await page.locator(".list tbody tr", { hasText: "busyload" }).click();
+        process.kill(pid, "SIGKILL");
+        await page.getByText("busyload has ended").waitFor();
+        assert.equal(await page.locator(".options h2").textContent(), "No process chosen");
     });
 
     test("a recording that fails says why; a command is split as a shell does it", async (bench) => {
@@ -115,7 +132,7 @@ module.exports = (test) => {
         await page.waitForFunction(() => document.querySelector(".line-of").textContent.endsWith(`-- ./missing 'a b' 'c " d' 'e f' ''`));
         await page.locator(".record").click();
         await page.waitForFunction(() => document.querySelector(".options [role=alert]"));
-        assert.match(await page.locator(".options [role=alert]").textContent(), /missing/);
+        assert.match(await page.locator(".options [role=alert]").textContent(), /^Nothing was recorded\.cannot run '\.\/missing'/);
 
         /* The example needs no server. */
         await page.getByText("Try an example").click();

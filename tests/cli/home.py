@@ -111,8 +111,19 @@ while not busy["cpu"]:
     time.sleep(0.2)
     [busy] = [one for one in get("/api/processes")["processes"] if one["pid"] == PID]
 assert 0 < busy["cpu"] < 150 and 0 < busy["memory"] < 1 << 30, busy
-names = {one["name"] for one in get("/api/processes")["processes"]}
-assert "kthreadd" not in names, names
+processes = get("/api/processes")["processes"]
+assert "kthreadd" not in {one["name"] for one in processes}, processes
+
+# A name that is no text: what JSON cannot contain is replaced; a file is named without it.
+HOSTILE = b")</script>\n\xff\"\\/"
+hostile = subprocess.Popen([sys.executable, "-c", f"import ctypes, time; ctypes.CDLL(None).prctl(15, {HOSTILE!r}); print(flush=True); time.sleep(9999)"], stdout=subprocess.PIPE)
+assert hostile.stdout.readline()
+found = []
+while not found:  # a reading is retained for a while
+    found = [one["name"] for one in get("/api/processes")["processes"] if one["pid"] == hostile.pid]
+check("a hostile name", found, [")</script>\n\ufffd\"\\/"])
+_, plan = post("/api/plan", settings(pids=[hostile.pid]))
+assert " -o ___script____/-" not in plan["command"] and re.search(r" -o _[\w.-]+\.stoke ", plan["command"]), plan
 
 
 # --- The command line -------------------------------------------------------------------------------
@@ -122,6 +133,7 @@ check("a plan", status, 200)
 assert re.fullmatch(rf"stoke record --bundle -o load-\d{{8}}-\d{{6}}\.stoke -F 499 -g fp -e cpu-clock --off-cpu -i --duration 2\.5 -p {PID}", plan["command"]), plan
 status, plan = post("/api/plan", {"target": "command", "command": ["sh", "-c", "echo it's $HOME; id"], "duration": 0})
 assert plan["command"].endswith(" -- sh -c 'echo it'\\''s $HOME; id'"), plan
+check("without the process that has ended", post("/api/plan", settings(pids=[gone.pid, PID]))[1]["command"].split()[-1], str(PID))
 check("the machine", post("/api/plan", {"target": "machine"})[1]["command"].split()[-1], "-a")
 
 
@@ -189,6 +201,31 @@ check("a command", (state["state"], state["title"]), ("recorded", "sh"))
 status, _ = post("/api/record", {"target": "command", "command": ["./missing"]})
 state = wait_for("/api/recording", "failed")
 assert "missing" in state["messages"], state
+
+# A process that ends ends its recording.
+post("/api/record", settings(pids=[hostile.pid], event="page-faults"))
+hostile.kill()
+hostile.wait()
+state = wait_for("/api/recording", "recorded", "failed")
+assert state["state"] == "recorded" or state["messages"], state
+
+# Stopped while it starts: it ends, and nothing is left or a reason is given.
+for _ in range(5):
+    post("/api/record", settings())
+    post("/api/stop", {})
+    state = wait_for("/api/recording", "recorded", "failed")
+    assert state["state"] == "recorded" or state["messages"], state
+check("temporary files", [name for name in os.listdir(".") if not name.endswith((".stoke", "two-events.perf"))], [])
+
+# Of many files, the newest are listed.
+for i in range(300):
+    with open(f"old-{i}.folded", "w", encoding="utf-8") as file:
+        file.write("a 1\n")
+    os.utime(f"old-{i}.folded", (1000 + i, 1000 + i))
+listed = [one["name"] for one in get("/api/home")["recent"]]
+check("the number of files", len(listed), 200)
+check("the newest", [name for name in listed if name.startswith("old")][:2], ["old-299.folded", "old-298.folded"])
+assert "two-events.perf" in listed and "old-1.folded" not in listed, listed
 
 # A recording that still runs when the server ends.
 check("the last", post("/api/record", settings())[0], 200)

@@ -17,6 +17,7 @@ export interface Machine {
     memory: number;
     system: string;
     folder: string;
+    root: boolean;
     recent: Recent[];
 }
 
@@ -91,9 +92,11 @@ async function ask<T>(path: string, body?: unknown): Promise<T> {
     }).catch(() => null);
     if (!reply)
         throw new Refused("stoke view does not answer", "start it again, and open the address that it prints");
-    const said = await reply.json().catch(() => ({})) as T & { error?: string; hint?: string };
+    const said = await reply.json().catch(() => null) as T & { error?: string; hint?: string } | null;
     if (!reply.ok)
-        throw new Refused(said.error ?? `the server answers ${reply.status}`, said.hint ?? "");
+        throw new Refused(said?.error || `the server answers ${reply.status}`, said?.hint ?? "");
+    if (!said)
+        throw new Refused("the reply of stoke view is incomplete", "load the page again");
     return said;
 }
 
@@ -131,11 +134,17 @@ export class Home {
     recording: Recording = { state: "none" };
     opening = ""; /* the name of the file that is being opened */
     byMemory = false;
+    held: Group[] | null = null; /* the order while the pointer or the focus is in the list */
     search = "";
     error: { message: string; hint: string } | null = null;
+    gone = ""; /* the names of chosen processes that have ended */
     private readonly past = new Map<string, number[]>();
     private planTimer = 0;
     private plans = 0;
+    private opens = 0;
+    private follows = false; /* the recording's state is read often */
+    private lost: Home["error"] = null; /* the error, if the processes could not be read */
+    private mine = false; /* this page has started the recording, and shows it */
 
     constructor(private readonly app: App) {}
 
@@ -145,9 +154,7 @@ export class Home {
     }
 
     start(): void {
-        void this.refresh().then(() => this.followProcesses());
-        void this.followRecording();
-        this.replan();
+        void this.refresh().then(() => this.follow());
     }
 
     private fail(error: unknown): void {
@@ -164,31 +171,50 @@ export class Home {
         }
     }
 
-    /* --- Processes ------------------------------------------------------------------------ */
-
-    private async followProcesses(): Promise<void> {
+    /* Another page may start a recording. */
+    private async follow(): Promise<void> {
         if (this.app.shown)
             return; /* the home is not visible */
-        if (!document.hidden)
+        if (!document.hidden) {
             await this.readProcesses();
-        window.setTimeout(() => void this.followProcesses(), PROCESSES_EVERY);
+            await this.followRecording();
+        }
+        window.setTimeout(() => void this.follow(), PROCESSES_EVERY);
     }
+
+    /* --- Processes ------------------------------------------------------------------------ */
 
     private async readProcesses(): Promise<void> {
         try {
+            const before = this.processes;
             this.processes = (await ask<{ processes: Process[] }>("/api/processes")).processes;
-            for (const group of this.groups())
+            for (const group of this.groups(""))
                 this.past.set(`${group.name}\n${group.service}`, [...group.past, group.cpu ?? 0].slice(-PAST));
+            this.forget(before);
+            if (this.error === this.lost)
+                this.error = null;
             this.app.changed();
         } catch (error) {
             this.fail(error);
+            this.lost = this.error;
         }
     }
 
+    /* Chosen processes that have ended cannot be recorded. */
+    private forget(before: Process[]): void {
+        const running = new Set(this.processes.map((p) => p.pid));
+        const ended = this.settings.pids.filter((pid) => !running.has(pid));
+        if (ended.length === 0)
+            return;
+        this.set({ pids: this.settings.pids.filter((pid) => running.has(pid)) });
+        if (this.settings.pids.length === 0)
+            this.gone = [...new Set(before.filter((p) => ended.includes(p.pid)).map((p) => p.name))].slice(0, 3).join(", ");
+    }
+
     /* A search for a PID finds the process alone; otherwise the processes of one name are one row. */
-    groups(): Group[] {
+    groups(search = this.search): Group[] {
         const found = new Map<string, Group>();
-        const text = this.search.trim().toLowerCase();
+        const text = search.trim().toLowerCase();
         for (const p of this.processes) {
             const alone = text !== "" && String(p.pid) === text;
             if (text && !alone && !`${p.name} ${p.service} ${p.user}`.toLowerCase().includes(text))
@@ -201,7 +227,18 @@ export class Home {
             found.set(key, group);
         }
         const size = (g: Group): number => this.byMemory ? g.memory : (g.cpu ?? 0);
-        return [...found.values()].sort((a, b) => size(b) - size(a) || b.memory - a.memory || (a.pids[0] ?? 0) - (b.pids[0] ?? 0));
+        const groups = [...found.values()].sort((a, b) => size(b) - size(a) || b.memory - a.memory || (a.pids[0] ?? 0) - (b.pids[0] ?? 0));
+        if (!this.held)
+            return groups;
+        const order = new Map(this.held.map((g, i) => [`${g.name}\n${g.service}`, i]));
+        const at = (g: Group): number => order.get(`${g.name}\n${g.service}`) ?? order.size;
+        return groups.sort((a, b) => at(a) - at(b));
+    }
+
+    /* A row does not move away from the pointer. */
+    hold(on: boolean): void {
+        if (on !== (this.held !== null))
+            this.held = on ? this.groups("") : null;
     }
 
     choose(pids: number[], on: boolean): void {
@@ -212,6 +249,7 @@ export class Home {
     /* --- Recording ------------------------------------------------------------------------ */
 
     set(settings: Partial<Settings>): void {
+        this.gone = "";
         this.settings = { ...this.settings, ...settings };
         this.replan();
         this.app.changed();
@@ -251,11 +289,12 @@ export class Home {
         try {
             this.error = null;
             this.recording = await ask<Recording>("/api/record", this.body());
+            this.mine = true;
             this.app.changed();
-            await this.followRecording();
         } catch (error) {
             this.fail(error);
         }
+        await this.followRecording();
     }
 
     async stop(): Promise<void> {
@@ -271,20 +310,27 @@ export class Home {
         return this.recording.state === "recording" || this.recording.state === "ending";
     }
 
-    private async followRecording(): Promise<void> {
+    private async followRecording(again = false): Promise<void> {
+        if (this.follows && !again)
+            return;
         const recorded = this.records;
+        this.follows = true;
         try {
             this.recording = await ask<Recording>("/api/recording");
         } catch (error) {
+            this.follows = false;
             this.fail(error);
             return;
         }
         this.app.changed();
+        this.follows = this.records;
         if (this.records) {
-            window.setTimeout(() => void this.followRecording(), RECORDING_EVERY);
-        } else if (recorded && this.recording.file) {
+            window.setTimeout(() => void this.followRecording(true), RECORDING_EVERY);
+        } else if (recorded) {
             await this.refresh();
-            await this.open(this.recording.file);
+            if (this.mine && this.recording.file)
+                await this.open(this.recording.file);
+            this.mine = false;
         }
     }
 
@@ -292,18 +338,27 @@ export class Home {
 
     /* The server makes a page of the file, which has symbols and source files of this machine. */
     async open(id: string): Promise<void> {
+        const number = ++this.opens;
         try {
             this.error = null;
-            await this.followOpening(await ask<Opening>("/api/open", { file: id }), id);
+            await this.followOpening(await ask<Opening>("/api/open", { file: id }), id, number);
         } catch (error) {
-            this.opening = "";
-            this.fail(error);
+            this.failOpening(error, number);
         }
     }
 
-    private async followOpening(state: Opening, id: string): Promise<void> {
+    private failOpening(error: unknown, number: number): void {
+        if (number !== this.opens)
+            return;
+        this.opening = "";
+        this.fail(error);
+    }
+
+    private async followOpening(state: Opening, id: string, number: number): Promise<void> {
+        if (number !== this.opens)
+            return; /* another file was chosen here */
         if (state.file !== id)
-            return; /* another one was chosen */
+            throw new Refused("another page opens a file from this server", "try again when that file is shown");
         this.opening = state.state === "opening" ? state.name : "";
         if (state.state === "opened") {
             if (location.pathname === `/view/${id}`)
@@ -313,10 +368,8 @@ export class Home {
         } else if (state.state === "failed") {
             throw new Refused(`${state.name} cannot be opened`, state.messages ?? "");
         } else {
-            window.setTimeout(() => void ask<Opening>("/api/opening").then((next) => this.followOpening(next, id)).catch((error: unknown) => {
-                this.opening = "";
-                this.fail(error);
-            }), RECORDING_EVERY / 2);
+            window.setTimeout(() => void ask<Opening>("/api/opening").then((next) => this.followOpening(next, id, number))
+                .catch((error: unknown) => this.failOpening(error, number)), RECORDING_EVERY / 2);
         }
         this.app.changed();
     }

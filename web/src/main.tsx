@@ -89,10 +89,11 @@ async function main(): Promise<void> {
     const served = document.getElementById("home") !== null && location.protocol.startsWith("http");
     if (served)
         app.home = new Home(app);
+    const inlined = document.getElementById("profile") !== null;
     await openInlined(app);
     if (app.home && !app.shown) {
         app.home.start();
-        if (Home.asked())
+        if (Home.asked() && !inlined) /* a page that cannot be shown is not requested again */
             void app.home.open(Home.asked());
         draw();
     }

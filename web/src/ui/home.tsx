@@ -59,10 +59,11 @@ const percent = (cpu: number | null): string => cpu === null ? "\u2013" : `${cpu
 function ProcessRow({ home, group }: { home: Home; group: Group }) {
     const on = group.pids.some((pid) => home.settings.pids.includes(pid));
     const name = shownName(group.name);
+    const some = on && !group.pids.every((pid) => home.settings.pids.includes(pid));
     const toggle = (): void => home.choose(group.pids, !on);
     return (
         <tr class={on ? "on" : ""} onClick={toggle}>
-            <td><input type="checkbox" checked={on} aria-label={`${name}, ${group.pids.length === 1 ? `process ${group.pids[0]}` : `${group.pids.length} processes`}`}
+            <td><input type="checkbox" checked={on} indeterminate={some} aria-label={`${name}, ${group.pids.length === 1 ? `process ${group.pids[0]}` : `${group.pids.length} processes`}`}
                 onClick={(event) => event.stopPropagation()} onChange={toggle} /></td>
             <td class="wide-cell"><span class="process">{name}</span> {group.pids.length > 1 && <span class="faint">{"\u00d7"}{group.pids.length}</span>}</td>
             <td class="faint">{group.pids[0]}</td>
@@ -76,13 +77,17 @@ function ProcessRow({ home, group }: { home: Home; group: Group }) {
 
 function Processes({ app, home }: { app: App; home: Home }) {
     const groups = home.groups();
-    const active = home.search || home.byMemory ? groups : groups.filter((g, i) => i < 3 || (g.cpu ?? 0) > 0 || g.pids.some((pid) => home.settings.pids.includes(pid)));
-    const shown = active.slice(0, home.search ? FOUND : ROWS);
+    const most = home.search ? FOUND : ROWS;
+    const shown = groups.filter((group, i) => i < most || group.pids.some((pid) => home.settings.pids.includes(pid)));
     const rest = groups.length - shown.length;
-    const sort = (byMemory: boolean): void => { home.byMemory = byMemory; app.changed(); };
+    const sort = (byMemory: boolean): void => {
+        home.hold(false);
+        home.byMemory = byMemory;
+        app.changed();
+    };
     return (
         <>
-            <div class="list">
+            <div class="list" onMouseEnter={() => home.hold(true)} onMouseLeave={() => home.hold(false)} onFocusIn={() => home.hold(true)} onFocusOut={() => home.hold(false)}>
                 <table>
                     <thead><tr>
                         <th aria-label="Chosen" /><th>Process</th><th>pid</th><th class="service">Service</th><th class="past-cell" aria-label="CPU time of the last readings" />
@@ -94,8 +99,8 @@ function Processes({ app, home }: { app: App; home: Home }) {
             </div>
             <p class="below">
                 {shown.length === 0 && home.search ? `No process matches \u201c${home.search}\u201d. ` : ""}
-                {rest > 0 ? `${count(rest)} more${home.search || home.byMemory ? "" : ", with less CPU time"}: search for them. ` : ""}
-                Processes of other users need root or <code>CAP_PERFMON</code>.
+                {rest > 0 ? `${count(rest)} more${home.search ? "" : home.byMemory ? ", with less memory" : ", with less CPU time"}: search for them. ` : ""}
+                {home.machine && !home.machine.root && <>Processes of other users need root or <code>CAP_PERFMON</code>.</>}
             </p>
         </>
     );
@@ -122,7 +127,7 @@ function Targets({ app, home }: { app: App; home: Home }) {
                     <p class="faint">It runs in {shownName(home.machine?.folder ?? "")}, without a shell: quotes and backslashes work, pipes and variables do not.</p>
                 </div>
             )}
-            {settings.target === "machine" && <p class="card-body">All processes on {count(home.machine?.cpus ?? 1)} CPUs, with the kernel. This needs root or <code>CAP_PERFMON</code>.</p>}
+            {settings.target === "machine" && <p class="card-body">All processes on {count(home.machine?.cpus ?? 1)} CPUs, with the kernel. {home.machine && !home.machine.root && <>This needs root or <code>CAP_PERFMON</code>.</>}</p>}
         </section>
     );
 }
@@ -139,6 +144,13 @@ function title(home: Home): string {
     return `${[...names].slice(0, 3).join(", ") || "process"}${names.size > 3 ? "\u2026" : ""}, ${pids.length === 1 ? `process ${pids[0]}` : `${count(pids.length)} processes`}`;
 }
 
+/* The error of stoke record, without the notes before it. */
+function reason(messages: string): string {
+    const mark = "stoke: error: ";
+    const at = messages.lastIndexOf(mark);
+    return at < 0 ? messages : messages.slice(at + mark.length);
+}
+
 /* While a recording is made. */
 function Progress({ home, recording }: { home: Home; recording: Recording }) {
     const seconds = recording.seconds ?? 0, duration = recording.duration ?? 0;
@@ -146,9 +158,9 @@ function Progress({ home, recording }: { home: Home; recording: Recording }) {
     return (
         <div class="recording" role="status">
             <b>{ending ? "Reading names" : "Recording"} {shownName(recording.title ?? "")}</b>
-            <progress aria-label="Recording" {...(duration > 0 && !ending ? { value: Math.min(seconds, duration), max: duration } : {})} />
             <span>{seconds.toFixed(1)} s{duration > 0 ? ` of ${duration} s` : ""}</span>
             <button type="button" disabled={ending} onClick={() => void home.stop()}>Stop</button>
+            <progress aria-label="Recording" {...(duration > 0 && !ending ? { value: Math.min(seconds, duration), max: duration } : {})} />
         </div>
     );
 }
@@ -168,8 +180,8 @@ function Options({ app, home }: { app: App; home: Home }) {
             <Field label="Stacks"><Choice label="Stacks" name="stacks" choices={STACKS} value={settings.stacks} onChoice={(stacks) => set({ stacks })} /></Field>
             <Field label="Duration">
                 <Choice label="Duration" name="duration" choices={DURATIONS} value={settings.duration} onChoice={(duration) => set({ duration })} />
-                <input type="number" class="seconds" min="0" max="86400" step="any" aria-label="Seconds; 0: until it is stopped" value={settings.duration}
-                    onChange={(event) => set({ duration: Math.min(86400, Math.max(0, Number(event.currentTarget.value) || 0)) })} />
+                <label class="faint"><input type="number" class="seconds" min="0" max="86400" step="any" aria-label="Seconds; 0: until it is stopped" value={settings.duration}
+                    onChange={(event) => set({ duration: Math.min(86400, Math.max(0, Number(event.currentTarget.value) || 0)) })} /> s</label>
             </Field>
             <Field label="Also">
                 <div>
@@ -186,7 +198,10 @@ function Options({ app, home }: { app: App; home: Home }) {
             {home.records ? <Progress home={home} recording={recording} /> : (
                 <button type="button" class="record" disabled={!home.chosen || Boolean(plan?.error)} onClick={() => void home.record()}><i />Start recording</button>
             )}
-            {recording.state === "failed" && <div class="wrong" role="alert"><p>Nothing was recorded.</p><pre>{recording.messages}</pre></div>}
+            {recording.state === "recorded" && <p class="faint" role="status">Recorded <button type="button" class="link" disabled={!recording.file || home.opening !== ""} title="Open it"
+                onClick={() => void home.open(recording.file ?? "")}>{shownName(recording.name ?? "")}</button></p>}
+            {home.gone && <p class="faint" role="status">{shownName(home.gone)} has ended.</p>}
+            {recording.state === "failed" && <div class="wrong" role="alert"><p>Nothing was recorded.</p><pre>{reason(recording.messages ?? "")}</pre></div>}
         </section>
     );
 }
