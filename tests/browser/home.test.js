@@ -132,7 +132,7 @@ module.exports = (test) => {
         await page.waitForFunction(() => document.querySelector(".line-of").textContent.endsWith(`-- ./missing 'a b' 'c " d' 'e f' ''`));
         await page.locator(".record").click();
         await page.waitForFunction(() => document.querySelector(".options [role=alert]"));
-        assert.match(await page.locator(".options [role=alert]").textContent(), /^Nothing was recorded\.cannot run '\.\/missing'/);
+        assert.match(await page.locator(".options [role=alert]").textContent(), /^The recording failed\.cannot run '\.\/missing'/);
 
         /* The example needs no server. */
         await page.getByText("Try an example").click();

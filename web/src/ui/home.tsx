@@ -201,7 +201,7 @@ function Options({ app, home }: { app: App; home: Home }) {
             {recording.state === "recorded" && <p class="faint" role="status">Recorded <button type="button" class="link" disabled={!recording.file || home.opening !== ""} title="Open it"
                 onClick={() => void home.open(recording.file ?? "")}>{shownName(recording.name ?? "")}</button></p>}
             {home.gone && <p class="faint" role="status">{shownName(home.gone)} has ended.</p>}
-            {recording.state === "failed" && <div class="wrong" role="alert"><p>Nothing was recorded.</p><pre>{reason(recording.messages ?? "")}</pre></div>}
+            {recording.state === "failed" && <div class="wrong" role="alert"><p>The recording failed.</p><pre>{reason(recording.messages ?? "")}</pre></div>}
         </section>
     );
 }
