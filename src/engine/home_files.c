@@ -30,7 +30,7 @@ void home_file_id(char id[HOME_ID_SIZE], const char *path)
                 (unsigned long long)hash_fixed(path, strlen(path)));
 }
 
-/* Stores a file; in a full list, in the place of the oldest one if that is older. */
+/* Stores a file; in a full list, it replaces the oldest one if that is older. */
 static void store(struct home_files *f, const struct home_file *one)
 {
     struct home_file *oldest = f->items;
