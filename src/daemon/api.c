@@ -19,11 +19,17 @@ void daemon_api_deinit(struct daemon_api *api)
 void api_fail(struct http_reply *r, unsigned status, const struct error *err)
 {
     r->status = status;
+    r->shared_until = 0;
     r->type = "text/plain; charset=utf-8";
     r->body.used = 0;
     output_format(&r->body, "%s\n", err->message);
     if (err->hint[0])
         output_format(&r->body, "%s\n", err->hint);
+}
+
+void api_share(struct http_reply *r, uint64_t time)
+{
+    r->shared_until = os_clock_monotonic() + time;
 }
 
 /* --- Times -------------------------------------------------------------------------- */

@@ -25,7 +25,8 @@ void api_processes(struct daemon_api *api, const struct http_query *q,
 {
     (void)q;
     r->type = "application/json";
-    r->body.failed |= !daemon_processes_write(&api->processes, &r->body);
+    r->body.failed |=
+        !daemon_processes_write(&api->processes, &r->body, &r->shared_until);
 }
 
 static void put_machine(struct json_writer *w)
@@ -66,6 +67,7 @@ void api_status(struct daemon_api *api, const struct http_query *q, struct http_
     struct json_writer w = {.out = &r->body};
     (void)q;
     r->type = "application/json";
+    api_share(r, API_SHARED_LONG);
     json_begin(&w, JSON_OBJECT);
     put_machine(&w);
     json_member_u64(&w, "time", os_clock_real() / STORE_SECOND);

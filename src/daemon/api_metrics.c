@@ -28,11 +28,12 @@ void api_series(struct daemon_api *api, const struct http_query *q, struct http_
     }
     http_query_each(q, "name", add_name, &names);
     r->type = "application/json";
+    api_share(r, API_SHARED_SHORT);
     if (!daemon_metrics_reply(api->metrics, api->store, &span, &names, &r->body, &err))
         api_fail(r, STATUS_FAILED, &err);
 }
 
-static void put_own(struct output *o)
+static void put_own(struct output *o, const struct http_totals *totals)
 {
     openmetrics_family(o, "process_cpu_seconds", OPENMETRICS_COUNTER, "seconds",
                        "CPU time of stoke daemon.");
@@ -41,17 +42,23 @@ static void put_own(struct output *o)
                        "Peak resident memory of stoke daemon.");
     output_format(o, "process_peak_memory_bytes %llu\n",
                   (unsigned long long)os_own_peak_bytes());
+    openmetrics_family(o, "stoke_http_requests", OPENMETRICS_COUNTER, "",
+                       "Requests that were answered, or that got the reply to another.");
+    output_format(o, "stoke_http_requests_total{reply=\"made\"} %llu\n",
+                  (unsigned long long)totals->answered);
+    output_format(o, "stoke_http_requests_total{reply=\"shared\"} %llu\n",
+                  (unsigned long long)totals->shared);
 }
 
 void api_metrics(struct daemon_api *api, const struct http_query *q, struct http_reply *r)
 {
     struct metrics m;
-    (void)api, (void)q;
+    (void)api;
     if (!metrics_read(&m, &lepd_metrics_source, METRICS_SYSTEM, os_clock_monotonic(),
                       os_clock_real()))
         r->body.failed = true;
     openmetrics_write(&r->body, &m);
-    put_own(&r->body);
+    put_own(&r->body, &q->totals);
     openmetrics_end(&r->body);
     r->type = OPENMETRICS_TYPE;
     metrics_deinit(&m);

@@ -18,8 +18,16 @@
 #include "daemon/api_routes.def"
 #undef ROUTE
 
+/* How long clients share a reply, ns: what changes each second; what the page shows as a
+ * mean of 10 s. */
+#define API_SHARED_SHORT ((uint64_t)900000000)
+#define API_SHARED_LONG ((uint64_t)5000000000)
+
 /* The reply becomes the error. */
 void api_fail(struct http_reply *r, unsigned status, const struct error *err);
+
+/* The same request of other clients gets this reply during so many ns. */
+void api_share(struct http_reply *r, uint64_t time);
 
 /* Reads `from` and `to`; by default the last `seconds`. */
 bool api_read_span(const struct http_query *q, uint64_t seconds, struct store_span *span,

@@ -123,6 +123,7 @@ static void reply_profile(struct daemon_api *api, const struct http_query *q,
         status = p ? STATUS_FAILED : STATUS_BAD; /* an unknown label */
     }
     r->type = type_of(e);
+    api_share(r, API_SHARED_SHORT);
     if (!p || !e->write(p, &options, &r->body, &err) ||
         (packs(e) && !pack(&r->body, &err)))
         api_fail(r, status, &err);
@@ -206,6 +207,7 @@ void api_labels(struct daemon_api *api, const struct http_query *q, struct http_
     }
     p = api_read_profile(api, &span, false, &err);
     r->type = "application/json";
+    api_share(r, API_SHARED_SHORT);
     if (p)
         write_labels(p, &r->body);
     else

@@ -2,42 +2,57 @@
 #include "daemon/processes.h"
 #include "base/sort.h"
 #include "codec/json.h"
-#include "daemon/labels.h"
 #include "lepd/machine.h"
 #include "os/machine.h"
-#include "os/proc.h"
 
 #define AGE ((uint64_t)900000000) /* ns: a younger reading is used again */
 #define TICK_MS 10
-#define CGROUP_ROOM 4096
+#define DETAILS_AGE ((uint64_t)10000000000) /* ns: older details are read again */
+#define PSS_AGAIN 3  /* at most in one reading, so that no reading is slow */
+#define PSS_COUNT 25 /* processes whose proportional memory is read */
 
 bool daemon_processes_init(struct daemon_processes *p)
 {
+    p->reply = OUTPUT_BUFFER;
     return os_lock_init(&p->lock);
+}
+
+static void forget(struct process_reading *r)
+{
+    metrics_deinit(&r->metrics);
+    *r = (struct process_reading){.is_read = false};
 }
 
 void daemon_processes_deinit(struct daemon_processes *p)
 {
-    if (p->has_before)
-        metrics_deinit(&p->before);
-    if (p->has_now)
-        metrics_deinit(&p->now);
+    forget(&p->before);
+    forget(&p->now);
+    output_deinit(&p->reply);
     os_lock_deinit(&p->lock);
 }
 
 /* Rates need a reading before; one that is too old would make them means of the past. */
 static bool read_now(struct daemon_processes *p)
 {
-    uint64_t time = os_clock_monotonic();
-    if (p->has_now && time - p->now.time < AGE)
-        return true;
-    if (p->has_before)
-        metrics_deinit(&p->before);
+    struct metrics *m = &p->now.metrics;
+    forget(&p->before);
     p->before = p->now;
-    p->has_before = p->has_now;
-    p->has_now = true;
-    return metrics_read(&p->now, &lepd_metrics_source, METRICS_PROCESSES, time,
-                        os_clock_real());
+    p->now = (struct process_reading){.is_read = true};
+    if (!metrics_read(m, &lepd_metrics_source, METRICS_PROCESSES, os_clock_monotonic(),
+                      os_clock_real()))
+        return false;
+    p->now.details =
+        arena_zalloc(&m->arena, m->process_count + 1, sizeof *p->now.details);
+    return p->now.details != NULL;
+}
+
+/* The process in the reading before; NULL if it is new. */
+static const struct process_counters *find_before(const struct daemon_processes *p,
+                                                  const struct process_counters *now)
+{
+    return p->before.is_read
+               ? metrics_find_process(&p->before.metrics, now->pid, now->start)
+               : NULL;
 }
 
 struct rates {
@@ -52,11 +67,10 @@ static uint64_t increase(uint64_t before, uint64_t now)
 static struct rates rates_of(const struct daemon_processes *p,
                              const struct process_counters *now)
 {
-    const struct process_counters *b =
-        p->has_before ? metrics_find_process(&p->before, now->pid, now->start) : NULL;
+    const struct process_counters *b = find_before(p, now);
     if (!b)
         return (struct rates){0};
-    double seconds = metrics_seconds(&p->before, &p->now);
+    double seconds = metrics_seconds(&p->before.metrics, &p->now.metrics);
     uint64_t ticks = increase(b->user + b->system, now->user + now->system);
     return (struct rates){
         (uint64_t)((double)(ticks * TICK_MS) / seconds + 0.5),
@@ -65,22 +79,29 @@ static struct rates rates_of(const struct daemon_processes *p,
                    0.5)};
 }
 
-/* Proportional memory, which is slow to read: 0 if it cannot be read. */
-static uint64_t pss_of(uint32_t pid)
+/* --- Details ------------------------------------------------------------------------ */
+
+/* Details are those of the reading before, unless they are missing or too old. `again`:
+ * of how many processes proportional memory may be read once more. */
+static const struct process_details *details_of(struct daemon_processes *p, size_t id,
+                                                bool with_pss, unsigned *again)
 {
-    char path[64], text[2048];
-    uint64_t kib = 0;
-    format_text(path, sizeof path, "/proc/%u/smaps_rollup", pid);
-    struct str rest = os_read_text(path, text, sizeof text);
-    while (rest.len && !kib) {
-        struct str line = str_cut(&rest, '\n');
-        if (str_starts(line, STR("Pss:")))
-            for (size_t i = 4; i < line.len; i++)
-                if (line.ptr[i] >= '0' && line.ptr[i] <= '9')
-                    kib = kib * 10 + (uint64_t)(line.ptr[i] - '0');
+    struct metrics *m = &p->now.metrics;
+    struct process_details *d = &p->now.details[id];
+    const struct process_counters *b = find_before(p, &m->processes[id]);
+    if (b && p->before.details)
+        *d = process_details_copy(&p->before.details[b - p->before.metrics.processes],
+                                  &m->arena);
+    bool is_old = d->time && m->time - d->time >= DETAILS_AGE;
+    bool is_missing = !d->time || (with_pss && !d->has_pss);
+    if (is_missing || (is_old && (*again || !with_pss))) {
+        *again -= with_pss && !is_missing;
+        process_details_read(d, &m->processes[id], m->time, with_pss, &m->arena);
     }
-    return kib * 1024;
+    return d;
 }
+
+/* --- The reply ---------------------------------------------------------------------- */
 
 static void put_text(struct json_writer *w, const char *key, struct str value)
 {
@@ -89,26 +110,21 @@ static void put_text(struct json_writer *w, const char *key, struct str value)
 }
 
 static void put_process(struct json_writer *w, const struct process_counters *c,
-                        const struct rates *r, bool with_pss)
+                        const struct process_details *d, const struct rates *r,
+                        bool with_pss)
 {
-    char path[64], text[CGROUP_ROOM], user[64] = "";
-    format_text(path, sizeof path, "/proc/%u/cgroup", c->pid);
-    struct daemon_cgroup group =
-        daemon_cgroup_parse(os_read_text(path, text, sizeof text));
-    os_user_name(c->user_id, user, sizeof user);
-    uint64_t pss = with_pss ? pss_of(c->pid) : 0;
     json_begin(w, JSON_OBJECT);
     json_member_u64(w, "pid", c->pid);
     json_member_str(w, "name", str_of(c->name));
-    put_text(w, "user", str_of(user));
-    put_text(w, "service", group.service);
-    put_text(w, "container", group.container);
+    put_text(w, "user", d->user);
+    put_text(w, "service", d->service);
+    put_text(w, "container", d->container);
     json_member_str(w, "state", (struct str){&c->state, 1});
     json_member_u64(w, "threads", c->threads);
     json_member_u64(w, "cpu", r->cpu);
     json_member_u64(w, "rss", c->resident_pages * os_page_size());
-    if (pss)
-        json_member_u64(w, "pss", pss);
+    if (with_pss && d->pss)
+        json_member_u64(w, "pss", d->pss);
     if (c->has_io) {
         json_member_u64(w, "read", r->read);
         json_member_u64(w, "written", r->written);
@@ -116,34 +132,38 @@ static void put_process(struct json_writer *w, const struct process_counters *c,
     json_end(w, JSON_OBJECT);
 }
 
-#define PSS_COUNT 25 /* processes whose proportional memory is read */
-
-static void write_processes(const struct daemon_processes *p, const struct sort_key *keys,
-                            const struct rates *rates, struct output *out)
+static void write_reply(struct daemon_processes *p, const struct sort_key *keys,
+                        const struct rates *rates)
 {
-    const struct metrics *m = &p->now;
-    struct json_writer w = {.out = out};
+    const struct metrics *m = &p->now.metrics;
+    struct json_writer w = {.out = &p->reply};
+    unsigned again = PSS_AGAIN;
+    p->reply.used = 0;
     json_begin(&w, JSON_OBJECT);
     json_member_u64(&w, "time", m->wall / 1000000000);
     json_member_u64(&w, "count", m->process_count);
     json_put_key(&w, "processes");
     json_begin(&w, JSON_ARRAY);
-    for (size_t i = 0; i < m->process_count && i < DAEMON_PROCESSES_MAX; i++)
-        put_process(&w, &m->processes[keys[i].id], &rates[keys[i].id], i < PSS_COUNT);
+    for (size_t i = 0; i < m->process_count && i < DAEMON_PROCESSES_MAX; i++) {
+        size_t id = keys[i].id;
+        bool with_pss = i < PSS_COUNT;
+        put_process(&w, &m->processes[id], details_of(p, id, with_pss, &again),
+                    &rates[id], with_pss);
+    }
     json_end(&w, JSON_ARRAY);
     json_end(&w, JSON_OBJECT);
 }
 
-bool daemon_processes_write(struct daemon_processes *p, struct output *out)
+/* Those with the most CPU time first, then those with the most memory. */
+static bool make_reply(struct daemon_processes *p)
 {
     struct arena arena = {0};
-    os_lock_acquire(&p->lock);
     bool ok = read_now(p);
-    size_t n = p->now.process_count;
+    size_t n = p->now.metrics.process_count;
     struct sort_key *keys = ok ? arena_zalloc(&arena, 2 * n + 1, sizeof *keys) : NULL;
     struct rates *rates = keys ? arena_zalloc(&arena, n + 1, sizeof *rates) : NULL;
     for (size_t i = 0; rates && i < n; i++) {
-        const struct process_counters *c = &p->now.processes[i];
+        const struct process_counters *c = &p->now.metrics.processes[i];
         rates[i] = rates_of(p, c);
         uint64_t memory = c->resident_pages < 1u << 30 ? c->resident_pages : 1u << 30;
         keys[i] =
@@ -151,9 +171,28 @@ bool daemon_processes_write(struct daemon_processes *p, struct output *out)
     }
     if (rates) {
         sort_keys(keys, n, keys + n);
-        write_processes(p, keys, rates, out);
+        write_reply(p, keys, rates);
     }
-    os_lock_release(&p->lock);
+    ok = rates && !p->now.metrics.arena.failed && !p->reply.failed;
     arena_deinit(&arena);
-    return rates != NULL;
+    return ok;
+}
+
+bool daemon_processes_write(struct daemon_processes *p, struct output *out,
+                            uint64_t *until)
+{
+    os_lock_acquire(&p->lock);
+    bool ok = p->until > os_clock_monotonic() || make_reply(p);
+    if (ok) {
+        p->until = p->now.metrics.time + AGE;
+        output_str(out, output_contents(&p->reply));
+    } else {
+        p->until = 0;
+        output_deinit(&p->reply);
+        p->reply = OUTPUT_BUFFER;
+        forget(&p->now);
+    }
+    *until = p->until;
+    os_lock_release(&p->lock);
+    return ok;
 }

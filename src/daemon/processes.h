@@ -5,23 +5,32 @@
 #define STOKE_DAEMON_PROCESSES_H
 
 #include "base/output.h"
+#include "daemon/process_details.h"
 #include "metrics/snapshot.h"
 #include "os/thread_pool.h"
 
 #define DAEMON_PROCESSES_MAX 500 /* in a reply: those with the most CPU time and memory */
 
+struct process_reading {
+    struct metrics metrics;
+    struct process_details *details; /* of its processes, in its arena */
+    bool is_read;
+};
+
 struct daemon_processes {
     struct os_lock lock;
-    struct metrics before, now;
-    bool has_before, has_now;
+    struct process_reading before, now;
+    struct output reply; /* of `now` */
+    uint64_t until;      /* the reply is valid; os_clock_monotonic */
 };
 
 bool daemon_processes_init(struct daemon_processes *p); /* false when memory is short */
 void daemon_processes_deinit(struct daemon_processes *p);
 
 /* Writes them as JSON: {"time":1790000000,"count":312,"processes":[{"pid":1,"name":"init",
- * "cpu":12,...}]}. Rates are per second: cpu in ms, read and written in bytes. False when
- * memory is short. */
-bool daemon_processes_write(struct daemon_processes *p, struct output *out);
+ * "cpu":12,...}]}. Rates are per second: cpu in ms, read and written in bytes. All who
+ * ask before `until` (os_clock_monotonic) get the same. False when memory is short. */
+bool daemon_processes_write(struct daemon_processes *p, struct output *out,
+                            uint64_t *until);
 
 #endif

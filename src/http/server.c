@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "http/access.h"
 #include "http/pack.h"
+#include "http/share.h"
 #include "http/stream.h"
 #include "os/machine.h"
 #include "os/stream_server.h"
@@ -20,9 +21,16 @@ struct exchange {
     struct MHD_Connection *connection;
     struct exchange *next; /* that waits for a worker */
     struct output body;
+    struct output key;         /* of requests that are the same; empty: none are */
     const char *path, *method; /* of the connection */
     struct http_reply reply;
     bool is_too_large, is_answered;
+};
+
+struct http_worker {
+    struct http_server *server;
+    struct os_thread thread;
+    const struct exchange *current; /* that it answers; under the server's lock */
 };
 
 struct http_server {
@@ -30,12 +38,14 @@ struct http_server {
     struct http_access access;
     struct MHD_Daemon *daemon;
     struct http_streams streams;
+    struct http_shares shares;
     struct os_lock lock;
     struct os_condition changed;
     struct exchange *first, *last; /* waiting */
     size_t waiting;
+    struct http_totals totals;
     bool stops;
-    struct os_thread workers[HTTP_THREADS];
+    struct http_worker workers[HTTP_THREADS];
 };
 
 /* --- Arguments ---------------------------------------------------------------------- */
@@ -82,10 +92,11 @@ static void refuse(struct http_reply *r, unsigned status, const char *text)
     output_text(&r->body, text);
 }
 
-static void answer(const struct http_server *s, struct exchange *x)
+static void answer(const struct http_server *s, const struct http_totals *totals,
+                   struct exchange *x)
 {
     struct http_query q = {str_of(x->path), str_of(x->method), output_contents(&x->body),
-                           x->connection};
+                           *totals, x->connection};
     struct http_reply *r = &x->reply;
     if (x->is_too_large || x->body.failed)
         refuse(r, MHD_HTTP_CONTENT_TOO_LARGE, "The body of the request is too large.\n");
@@ -101,34 +112,91 @@ static void answer(const struct http_server *s, struct exchange *x)
     }
 }
 
-static struct exchange *take(struct http_server *s)
+/* Another worker answers the same request: its reply may be shared. */
+static bool is_in_work(const struct http_server *s, const struct exchange *x)
 {
-    os_lock_acquire(&s->lock);
-    while (!s->first && !s->stops)
-        os_condition_wait(&s->changed, &s->lock, os_clock_monotonic() + 60 * SECOND);
-    struct exchange *x = s->first;
-    if (x) {
-        s->first = x->next;
-        s->waiting--;
+    bool found = false;
+    for (size_t i = 0; i < HTTP_THREADS && x->key.used; i++) {
+        const struct exchange *current = s->workers[i].current;
+        found |= current &&
+                 str_equal(output_contents(&current->key), output_contents(&x->key));
     }
+    return found;
+}
+
+/* Removes the first exchange that is not in work from the queue. */
+static struct exchange *remove_first(struct http_server *s)
+{
+    struct exchange *before = NULL, *x = s->first;
+    while (x && is_in_work(s, x)) {
+        before = x;
+        x = x->next;
+    }
+    if (!x)
+        return NULL;
+    if (before)
+        before->next = x->next;
+    else
+        s->first = x->next;
+    if (s->last == x)
+        s->last = before;
+    s->waiting--;
+    return x;
+}
+
+/* The next exchange for a worker. NULL: the server stops, and what waits is left to the
+ * worker that answers the same request. */
+static struct exchange *take(struct http_worker *w, struct http_totals *totals)
+{
+    struct http_server *s = w->server;
+    struct exchange *x;
+    os_lock_acquire(&s->lock);
+    while (!(x = remove_first(s)) && !s->stops)
+        os_condition_wait(&s->changed, &s->lock, os_clock_monotonic() + 60 * SECOND);
+    w->current = x;
+    *totals = s->totals;
     os_lock_release(&s->lock);
     return x;
 }
 
+/* The reply exists: the same requests can have it. */
+static void finish(struct http_worker *w, bool is_shared)
+{
+    struct http_totals *totals = &w->server->totals;
+    os_lock_acquire(&w->server->lock);
+    w->current = NULL;
+    (*(is_shared ? &totals->shared : &totals->answered))++;
+    os_condition_wake(&w->server->changed);
+    os_lock_release(&w->server->lock);
+}
+
 static void work(void *context)
 {
-    struct http_server *s = context;
+    struct http_worker *w = context;
+    struct http_shares *shares = &w->server->shares;
+    struct http_totals totals;
     struct exchange *x;
-    while ((x = take(s)) != NULL) {
-        answer(s, x);
+    while ((x = take(w, &totals)) != NULL) {
+        struct str key = output_contents(&x->key);
+        bool is_shared = key.len && http_shares_find(shares, key, &x->reply);
+        if (!is_shared) {
+            answer(w->server, &totals, x);
+            if (key.len)
+                http_shares_add(shares, key, &x->reply);
+        }
+        finish(w, is_shared);
         x->is_answered = true;
-        MHD_resume_connection(x->connection);
+        MHD_resume_connection(x->connection); /* then x may be freed */
     }
 }
 
 /* Gives it to a worker; false if too many wait. */
 static bool enqueue(struct http_server *s, struct exchange *x)
 {
+    if (strcmp(x->method, "GET") == 0)
+        http_share_key(x->connection, x->path, &x->key);
+    if (x->key.failed)
+        output_deinit(&x->key);
     os_lock_acquire(&s->lock);
     bool fits = s->waiting < HTTP_WAITING_MAX && !s->stops;
     if (fits) {
@@ -274,6 +342,7 @@ static void on_completed(void *context, struct MHD_Connection *c, void **state,
     if (!x)
         return;
     output_deinit(&x->body);
+    output_deinit(&x->key);
     output_deinit(&x->reply.body);
     free(x);
     *state = NULL;
@@ -353,11 +422,13 @@ static bool start(struct http_server *s, struct error *err)
     if (!check_settings(s, err))
         return false;
     if (!os_lock_init(&s->lock) || !os_condition_init(&s->changed) ||
-        !http_streams_init(&s->streams))
+        !http_streams_init(&s->streams) || !http_shares_init(&s->shares))
         return error_memory(err);
-    for (size_t i = 0; i < HTTP_THREADS; i++)
-        if (!os_thread_start(&s->workers[i], work, s, err))
+    for (size_t i = 0; i < HTTP_THREADS; i++) {
+        s->workers[i].server = s;
+        if (!os_thread_start(&s->workers[i].thread, work, &s->workers[i], err))
             return false;
+    }
     return listen_at_address(s, err);
 }
 
@@ -388,12 +459,13 @@ void http_server_stop(struct http_server *s)
         os_lock_release(&s->lock);
     }
     for (size_t i = 0; i < HTTP_THREADS; i++)
-        os_thread_join(&s->workers[i]);
+        os_thread_join(&s->workers[i].thread);
     if (s->streams.lock.mutex)
         http_streams_stop(&s->streams);
     if (s->daemon)
         MHD_stop_daemon(s->daemon);
     http_streams_deinit(&s->streams);
+    http_shares_deinit(&s->shares);
     os_condition_deinit(&s->changed);
     os_lock_deinit(&s->lock);
     free(s);

@@ -8,6 +8,9 @@
  * must have the token: as "Authorization: Bearer TOKEN", as the password of basic
  * authentication, or as a cookie, which the address /?token=TOKEN sets.
  *
+ * The same request of several clients at the same time is answered once if the reply says
+ * that it may be shared.
+ *
  * All is bounded: clients, the head and the body of a request, requests that wait for an
  * answer, event streams, and what waits for a slow client. */
 #ifndef STOKE_HTTP_SERVER_H
@@ -23,12 +26,19 @@
 #define HTTP_BODY_MAX ((size_t)1 << 20)
 #define HTTP_TOKEN_MIN 16
 
+/* What the workers of a server have done since it started. */
+struct http_totals {
+    uint64_t answered; /* requests, by http_settings.answer */
+    uint64_t shared;   /* requests that got the reply to another one */
+};
+
 /* A request. */
 struct http_query {
     struct str path;
-    struct str method; /* GET or POST */
-    struct str body;   /* of a POST */
-    void *connection;  /* private */
+    struct str method;         /* GET or POST */
+    struct str body;           /* of a POST */
+    struct http_totals totals; /* until now */
+    void *connection;          /* private */
 };
 
 /* The value of an argument of the address, decoded; NULL if there is none. */
@@ -48,6 +58,9 @@ struct http_reply {
     bool is_page;         /* a page with a content security policy of its own */
     bool
         is_stream; /* the body begins a stream of events: http_server_send continues it */
+    /* Until this time (os_clock_monotonic), the same GET request of any client may get
+     * this reply; 0: never. */
+    uint64_t shared_until;
     struct output body; /* a buffer; the server frees it */
 };
 

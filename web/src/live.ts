@@ -219,9 +219,12 @@ export class Live {
             this.series.append({ ...reply, count: complete + 1, metrics: reply.metrics.map((m) => ({ ...m, values: m.values.slice(0, complete + 1) })) });
             this.version++;
         }
-        void this.readProcesses();
+        if (document.hidden)
+            return; /* what nobody sees costs the machine nothing */
         if (this.panel && this.panel !== "processes")
             void this.readLatest();
+        else
+            void this.readProcesses();
         if (this.following && !this.held)
             this.refresh();
         this.app.changed();
