@@ -3,46 +3,8 @@
 "use strict";
 
 const assert = require("assert").strict;
-const path = require("path");
-const { spawn } = require("child_process");
+const { app, daemon, live, load, until } = require("./live_pages.js");
 
-/* A daemon with a store of its own, and a program that it samples. */
-async function daemon(bench, options = {}) {
-    const child = spawn(process.env.STOKE, ["daemon", "--store", options.store || path.join(bench.folder, "h.db"), "--window", "2",
-        "--rate", "97", "--listen", `127.0.0.1:${options.port || 0}`, ...(options.args || [])]);
-    let said = "";
-    const port = await new Promise((resolve) => {
-        child.stderr.on("data", (text) => {
-            said += text;
-            const found = /HTTP is served at port (\d+)/.exec(said);
-            if (found)
-                resolve(Number(found[1]));
-        });
-        child.on("exit", () => resolve(0));
-    });
-    bench.children.push({ close: () => child.kill("SIGTERM") });
-    const stop = () => new Promise((done) => {
-        child.on("exit", done);
-        child.kill("SIGTERM");
-    });
-    return { port, said: () => said, stop, address: `http://127.0.0.1:${port}` };
-}
-
-function load(bench) {
-    const busy = spawn("sh", ["-c", "while :; do :; done"]);
-    bench.children.push({ close: () => busy.kill("SIGKILL") });
-    return busy;
-}
-
-async function live(bench, served, query = "", options = {}) {
-    bench.online = /^(file|blob|data):|^http:\/\/127\.0\.0\.1:/;
-    const page = await bench.open(`${served.address}/${query}`, Object.assign({ viewport: { width: 1440, height: 900 } }, options));
-    await page.waitForSelector("#app[data-ready]");
-    return page;
-}
-
-const app = (page, what) => page.evaluate(`window.stoke.${what}`);
-const until = (page, what, given) => page.waitForFunction(what, given, { polling: 100 });
 const heardAfter = (page, time) => until(page, (after) => window.stoke.live.lostSince === null && window.stoke.live.heard > after, time);
 
 /* Whether the rows of the tracks' canvas have more than the background's colour. */
