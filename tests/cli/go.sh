@@ -99,7 +99,8 @@ if command -v perf >/dev/null &&
     perf record -q -F 997 --call-graph dwarf,16384 -o perf.data ./switched >/dev/null 2>&1; then
     status 0 stoke fold perf.data
     says_all
-    says_not 'no unwind information'
+    # a sample may be of the loader's start, which has none
+    says_not 'no unwind information in .*switched'
 fi
 
 command -v go >/dev/null || exit 0
