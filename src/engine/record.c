@@ -25,6 +25,7 @@ static bool prepare(struct recording *r, struct error *err)
         .duration = set->duration,
         .files = {.path = set->path},
         .hosted = set->hosted,
+        .request_java = set->sources.on[EVENT_SOURCE_interpreters],
         .resolve = {.find = {.only_mapped = true},
                     .cache_dir = symbols_cache_dir(r->cache, sizeof r->cache)}};
     return sampling_check(&set->sampling, err) &&

@@ -2,7 +2,8 @@
 /* Perf maps of JITs, /tmp/perf-PID.map: held open while their processes exist, so that the
  * recording has the names after map and process are gone.
  * Most processes have none, and most others write it some time after they start: a sampled
- * process is checked again and again, at intervals that double. */
+ * process is checked again and again, at intervals that double. JVMs are requested to write theirs
+ * (java_map.h). */
 #ifndef STOKE_RECORD_JIT_MAPS_H
 #define STOKE_RECORD_JIT_MAPS_H
 
@@ -16,6 +17,7 @@ struct record_jit_maps {
     size_t count, cap;
     size_t held; /* open files */
     uint64_t checks;
+    bool request_java; /* set by the owner */
 };
 
 /* Adds a process when its first sample comes. Ignores it if there is no memory for it. */
@@ -26,6 +28,10 @@ void record_jit_maps_check(struct record_jit_maps *m);
 
 /* Writes the maps for PERF_FEATURE_JIT_MAPS (perf/format.h); nothing if there are none. */
 void record_jit_maps_write(struct record_jit_maps *m, struct output *out);
+
+/* How many JVMs that still run have given no map, or no longer give it, and why the first has not;
+ * valid until the next call of another function. */
+const char *record_jit_maps_problem(const struct record_jit_maps *m, uint64_t *count);
 
 /* Adds up the counts, by process id, of the processes whose maps were written, and sets them
  * to 0. Returns the sum. */

@@ -17,6 +17,8 @@ struct record_stack_report {
     struct unwind_gaps unwind_gaps; /* these, by file */
     uint64_t jit_named;    /* end in a JIT's code whose perf map is in the recording */
     uint64_t unknown_code; /* end in code of no file, without a perf map */
+    uint64_t java_unnamed; /* JVMs that did not name the code that they compiled, */
+    const char *java_why;  /* and the reason of one */
     uint64_t deep;         /* as many frames as the kernel unwinds at most, which is */
     uint64_t frames_most;
     enum record_stacks kind;

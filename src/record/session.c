@@ -68,6 +68,7 @@ static void report_stacks(const struct record_session *s, struct record_stack_re
         .kind = s->chain.sampler_settings.stacks,
         .dump_size = s->chain.sampler_settings.dump_size,
     };
+    r->java_why = record_jit_maps_problem(&s->jit_maps, &r->java_unnamed);
 }
 
 static void report_files(const struct record_session *s, struct record_file_report *r)
@@ -228,6 +229,7 @@ static bool start_command(struct record_session *s, struct error *err)
 static bool open_chain(struct record_session *s, struct error *err)
 {
     const struct record_settings *set = s->settings;
+    s->jit_maps.request_java = set->request_java;
     s->chain_settings = (struct record_chain_settings){.sampler = set->sampler,
                                                        .sources = set->sources,
                                                        .pids = set->pids,
@@ -303,7 +305,8 @@ static void drop_rights(const struct record_session *s, bool named)
     const struct record_files_settings *f = &s->settings->files;
     if (!named || s->settings->writes_later || f->rotate || f->snapshot)
         needed |= OS_RIGHT_WRITE | (user.other ? OS_RIGHT_CHOWN : 0);
-    if (s->settings->command && user.other)
+    /* requests to JVMs of other users begin with a signal */
+    if (s->settings->command ? user.other : s->jit_maps.request_java)
         needed |= OS_RIGHT_KILL;
     os_rights_restrict(needed);
 }
@@ -510,7 +513,6 @@ bool record_session_close(struct record_session *s, struct error *err)
     record_session_report(s, &s->closed);
     s->is_closed = true;
     record_chain_close(&s->chain);
-    record_jit_maps_deinit(&s->jit_maps);
     os_wait_deinit(&s->wait);
     return record_files_close(&s->files, err);
 }
@@ -521,6 +523,7 @@ void record_session_destroy(struct record_session *s)
     if (!s)
         return;
     record_session_close(s, &ignored);
+    record_jit_maps_deinit(&s->jit_maps); /* the report has texts of them */
     free(s);
 }
 

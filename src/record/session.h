@@ -37,6 +37,8 @@ struct record_settings {
     int compression_level; /* zstd's, from 1; 0: the fastest */
     bool keep_dumps;       /* stack dumps stay, instead of becoming call chains */
     struct resolve_settings resolve;
+    bool
+        request_java; /* the names of code that Java virtual machines compiled (java_map.h) */
     bool writes_later; /* the caller writes other files after finish */
     bool hosted;       /* signals, priority and rights of the process stay as they are */
 

@@ -90,12 +90,12 @@ static bool parse_level(const char *text, void *value, struct error *err)
     return error_hint(err, "%d (fastest) to %d (smallest)", LEVEL_LEAST, LEVEL_MOST);
 }
 
-static const char *const interpreter_choices[] = {"auto", "none", "python", NULL};
+static const char *const interpreter_choices[] = {"auto", "none", "python", "java", NULL};
 
 static const struct option record_options[] = {
     {"interpreters", 0, "WHICH",
-     "interpreted functions in stacks: auto (the default), none, python", OPTION_CHOICE,
-     OFF(interpreters), interpreter_choices},
+     "interpreted functions in stacks: auto (the default), none, python, java",
+     OPTION_CHOICE, OFF(interpreters), interpreter_choices},
     {"strict-freq", 0, NULL, "fail if the kernel does not allow the requested rate",
      OPTION_FLAG, OFF(strict)},
     {"duration", 0, "S", "end after S seconds", OPTION_NUMBER, OFF(duration),
@@ -272,8 +272,9 @@ static void print_unavailable(const struct recording *r)
     record_session_report(r->session, &report);
     for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++) {
         const struct error *why = &report.sources[i].unavailable;
-        bool requested = event_sources[i]->beside ? r->s->interpreters > INTERPRETERS_NONE
-                                                  : r->s->sources.on[i];
+        bool requested = event_sources[i]->beside
+                             ? r->s->interpreters == INTERPRETERS_PYTHON
+                             : r->s->sources.on[i];
         if (requested && why->message[0])
             message_note("recording without --%s: %s%s%s%s", event_sources[i]->name,
                          why->message, why->hint[0] ? " (" : "", why->hint,
@@ -388,7 +389,9 @@ static void choose_settings(struct recording *r)
         r->settings.sampler.stacks = RECORD_STACKS_FP;
     r->settings.sources.on[EVENT_SOURCE_bpf] |= can_be_counted(r);
     r->settings.sources.on[EVENT_SOURCE_interpreters] =
-        s->interpreters != INTERPRETERS_NONE;
+        s->interpreters == INTERPRETERS_AUTO || s->interpreters == INTERPRETERS_PYTHON;
+    r->settings.request_java =
+        s->interpreters == INTERPRETERS_AUTO || s->interpreters == INTERPRETERS_JAVA;
 }
 
 static void choose_reports(struct recording *r)

@@ -70,6 +70,10 @@ static void print_stacks(const struct record_report *r)
             "%.1f%% of stacks end in JIT code: the recording contains its names, "
             "from /tmp/perf-PID.map",
             share);
+    if (s->java_unnamed)
+        message_note("no names of compiled code from %llu Java virtual machine%s: %s",
+                     (unsigned long long)s->java_unnamed, s->java_unnamed == 1 ? "" : "s",
+                     s->java_why);
     if (is_notable(s->unknown_code, s->unwound, &share))
         message_note("%.1f%% of stacks end in unknown code that is in no file: JIT code "
                      "without /tmp/perf-PID.map",
