@@ -31,7 +31,7 @@ struct libraries {
     bool hotspot, other;
 };
 
-static void look_at(void *context, const struct os_code *code)
+static void check_library(void *context, const struct os_code *code)
 {
     struct libraries *seen = context;
     seen->hotspot |= str_ends(code->path, STR("/libjvm.so"));
@@ -41,7 +41,7 @@ static void look_at(void *context, const struct os_code *code)
 bool os_is_jvm(uint32_t pid)
 {
     struct libraries seen = {false, false};
-    os_process_code(pid, pid, look_at, &seen);
+    os_process_code(pid, pid, check_library, &seen);
     return seen.hotspot && !seen.other;
 }
 

@@ -33,13 +33,13 @@ def serve():
     client.recv(100)
     client.send(answer.encode() * int(sys.argv[3]))
     client.close()
-def wanted(number, frame):
+def on_signal(number, frame):
     if answer == "link":
         os.symlink("/etc/passwd", path)
     elif answer:
         threading.Thread(target=serve, daemon=True).start()
 if answer != "unhandled":
-    signal.signal(signal.SIGQUIT, wanted)
+    signal.signal(signal.SIGQUIT, on_signal)
 print(os.getpid(), flush=True)
 end = time.time() + 5
 while time.time() < end:
@@ -148,7 +148,7 @@ def case_disabled(java):
         need(b"thread dump" not in process.stdout.read(), "a thread dump was written")
 
 
-def fake(folder, answer, repeat, wanted):
+def fake(folder, answer, repeat, expected):
     library = os.path.join(folder, "libjvm.so")
     shutil.copy(os.path.realpath(sys.executable), library)
     words = [sys.executable, "-c", FAKE, library, answer, repeat]
@@ -157,7 +157,7 @@ def fake(folder, answer, repeat, wanted):
         status, _, err = tap.run([tap.STOKE, "record", "-o", os.path.join(folder, "fake.data"),
                                   "-p", pid, "--duration", "2"])
         text = err.decode("utf-8", "replace")
-        need(status == 0 and wanted in text and "\x1b" not in text, f"status {status}: {text}")
+        need(status == 0 and expected in text and "\x1b" not in text, f"status {status}: {text}")
         need(process.stdout.read().strip() == b"ended", "the process was ended")
         need(not left_files(pid), f"left: {left_files(pid)}")
 
@@ -172,7 +172,7 @@ FAKES = {
 }
 
 
-def tell(report, name, case, *arguments):
+def check(report, name, case, *arguments):
     try:
         case(*arguments)
         report.ok(name)
@@ -192,11 +192,11 @@ def main():
         if binary and shutil.which("javac"):
             java = Java(folder, binary)
             for name, case in cases.items():
-                tell(report, f"Java: {name}", case, java)
+                check(report, f"Java: {name}", case, java)
         else:
             report.skip("Java", "no JDK")
         for name, words in FAKES.items():
-            tell(report, f"a process that {name}", fake, folder, *words)
+            check(report, f"a process that {name}", fake, folder, *words)
     return report.done()
 
 
