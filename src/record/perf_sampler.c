@@ -578,14 +578,29 @@ void perf_sampler_disable(struct perf_sampler *s)
 
 /* --- Draining ---------------------------------------------------------------------- */
 
-/* Reads the next record of the ring; false at its end. Skips invalid records. */
-static bool fetch(const struct perf_sampler *s, struct perf_sampler_ring *r)
+#define CLOCK_ERROR ((uint64_t)1000000000) /* ns; a later record has no valid time */
+
+/* The record with its length as the stated size. */
+static struct str trimmed(const struct perf_sampler *s, struct perf_sampler_ring *r)
 {
-    struct str bytes;
-    while (os_perf_ring_peek(&r->ring, &bytes)) {
-        if (record_of(&s->layout, bytes, &r->next))
+    size_t length = record_length(&s->layout, r->whole);
+    uint16_t size = (uint16_t)length;
+    if (length == r->whole.len || length > sizeof r->symbol)
+        return r->whole;
+    memcpy(r->symbol, r->whole.ptr, length);
+    memcpy(r->symbol + RECORD_SIZE, &size, sizeof size);
+    return (struct str){r->symbol, length};
+}
+
+/* Reads the next record of the ring; false at its end. Skips invalid records, and those that are
+ * later than `latest`: such a record would hold back its ring until that time. */
+static bool fetch(const struct perf_sampler *s, struct perf_sampler_ring *r,
+                  uint64_t latest)
+{
+    while (os_perf_ring_peek(&r->ring, &r->whole)) {
+        if (record_of(&s->layout, trimmed(s, r), &r->next) && r->next.time <= latest)
             return true;
-        os_perf_ring_consume(&r->ring, bytes);
+        os_perf_ring_consume(&r->ring, r->whole);
     }
     return false;
 }
@@ -622,11 +637,12 @@ void perf_sampler_drain(struct perf_sampler *s, const struct record_sink *to)
     uint64_t until = os_clock_monotonic();
     size_t count = 0, given = 0;
     bool any = false;
-    for (uint32_t i = 0; i < s->ring_count; i++) {
+    for (uint32_t i = 0; i < s->ring_count; i++)
         os_perf_ring_begin(&s->rings[i].ring);
-        if (fetch(s, &s->rings[i]))
+    uint64_t latest = os_clock_monotonic() + CLOCK_ERROR;
+    for (uint32_t i = 0; i < s->ring_count; i++)
+        if (fetch(s, &s->rings[i], latest))
             s->heap[count++] = i;
-    }
     for (size_t i = count / 2; i-- > 0;)
         sift(s, i, count);
     while (count) {
@@ -636,8 +652,8 @@ void perf_sampler_drain(struct perf_sampler *s, const struct record_sink *to)
         any = true;
         given += r->next.bytes.len;
         record_pass(to, &r->next);
-        os_perf_ring_consume(&r->ring, r->next.bytes);
-        if (!fetch(s, r))
+        os_perf_ring_consume(&r->ring, r->whole);
+        if (!fetch(s, r, latest))
             s->heap[0] = s->heap[--count];
         if (count)
             sift(s, 0, count);

@@ -87,6 +87,9 @@ struct perf_sampler_ring {
     int fd;             /* of the counter that owns it */
     uint64_t enabled;   /* ns that this counter has counted */
     struct record next; /* to give next */
+    struct str whole;   /* it, in the ring */
+    char symbol
+        [640]; /* the next record, if it is a symbol of the kernel with a wrong size */
 };
 
 struct perf_sampler {

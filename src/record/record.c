@@ -27,6 +27,18 @@ struct record_layout record_layout_of(bool several, uint64_t more_fields)
     return l;
 }
 
+size_t record_length(const struct record_layout *layout, struct str bytes)
+{
+    struct str name = str_skip(bytes, RECORD_SYMBOL_NAME);
+    size_t end = str_find(name, 0);
+    if (bytes.len < PERF_RECORD_HEADER || record_u32(bytes, 0) != PERF_KSYMBOL ||
+        end == name.len)
+        return bytes.len;
+    size_t padded = (end + 8) / 8 * 8,
+           length = RECORD_SYMBOL_NAME + padded + layout->trailer;
+    return length < bytes.len ? length : bytes.len;
+}
+
 bool record_of(const struct record_layout *layout, struct str bytes, struct record *r)
 {
     if (bytes.len < PERF_RECORD_HEADER)

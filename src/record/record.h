@@ -67,6 +67,11 @@ static inline uint64_t record_u64(struct str bytes, size_t at)
     return value;
 }
 
+/* The length of a record, from its content. For a symbol of the kernel (KSYMBOL), it can be less
+ * than the stated size: Linux (seen with 6.18) lets the size grow by a trailer for each counter
+ * that gets the record, and what follows the first trailer is undefined. */
+size_t record_length(const struct record_layout *layout, struct str bytes);
+
 /* Makes *r from the bytes; false if they are too short. */
 bool record_of(const struct record_layout *layout, struct str bytes, struct record *r);
 
@@ -82,7 +87,7 @@ static inline uint32_t record_tid(const struct record_layout *l, const struct re
 }
 
 /* Offsets of fields of a record. */
-enum { RECORD_MISC = 4 };
+enum { RECORD_MISC = 4, RECORD_SIZE = 6, RECORD_SYMBOL_NAME = 24 };
 
 /* Offsets of fields of a MMAP2 record. The file is identified by device, inode and generation,
  * or, with PERF_MISC_MMAP_BUILD_ID, by its build ID. */

@@ -42,6 +42,40 @@ static void check_layout(bool several)
     assert_int_equal(made.bytes.len, 8 + 8 + 16 + l.trailer);
 }
 
+/* What the kernel adds after the trailer is not read. */
+static void check_symbol(bool several, size_t name_length, size_t excess)
+{
+    struct record_layout l = record_layout_of(several, 0);
+    struct record_maker m = {.layout = &l};
+    struct record r;
+    char name[512];
+    memset(name, 'n', sizeof name);
+    record_begin(&m, PERF_KSYMBOL, 0);
+    record_put_u64(&m, 0xffffffff81000000);
+    record_put_u32(&m, 64);
+    record_put_u32(&m, 1);
+    record_put_text(&m, (struct str){name, name_length});
+    size_t length = record_end(&m, 5, 6, 999).bytes.len;
+    memset(m.bytes + length, 0x5a, excess);
+    struct str grown = {m.bytes, length + excess};
+    assert_int_equal(record_length(&l, grown), length);
+    assert_true(record_of(&l, str_head(grown, record_length(&l, grown)), &r));
+    assert_int_equal(r.time, 999);
+    for (size_t cut = 0; cut < length; cut++)
+        assert_int_equal(record_length(&l, str_head(grown, cut)), cut);
+}
+
+static void test_symbol_sizes(void **state)
+{
+    (void)state;
+    for (size_t name = 0; name < 20; name++)
+        for (size_t excess = 0; excess < 100; excess += 8) {
+            check_symbol(false, name, excess);
+            check_symbol(true, name, excess);
+        }
+    check_symbol(true, 511, 320);
+}
+
 static void test_layouts(void **state)
 {
     (void)state;
@@ -99,7 +133,8 @@ static void test_cpu_lists(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest units[] = {UNIT(test_layouts), UNIT(test_invalid_records),
-                                       UNIT(test_long_texts), UNIT(test_cpu_lists)};
+    const struct CMUnitTest units[] = {UNIT(test_layouts), UNIT(test_symbol_sizes),
+                                       UNIT(test_invalid_records), UNIT(test_long_texts),
+                                       UNIT(test_cpu_lists)};
     return UNITS_RUN(units);
 }
