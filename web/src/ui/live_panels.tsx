@@ -5,6 +5,7 @@ import { count, shownName } from "../format";
 import type { Grouping, Live, Process } from "../live";
 import { bytes, percent, rate } from "../live_tracks";
 import { tokens } from "../tokens";
+import { useHeld } from "./held";
 
 export interface Group {
     key: string;
@@ -56,7 +57,8 @@ const GROUPINGS: [Grouping, string][] = [["process", "Process"], ["service", "Se
 
 /* Beside the graph. A click shows only the samples of a row. */
 export function TopProcesses({ live, most }: { live: Live; most: number }) {
-    const rows = groups(live.processes, live.grouping).slice(0, most);
+    const held = useHeld(groups(live.processes, live.grouping), (row) => row.key);
+    const rows = held.rows.slice(0, most);
     const largest = Math.max(1, ...rows.map((row) => row.cpu));
     const chosen = (row: Group): boolean => row.label !== "" && live.labels.includes(row.label);
     return (
@@ -70,7 +72,7 @@ export function TopProcesses({ live, most }: { live: Live; most: number }) {
             </div>
             <table class="live-table">
                 <thead><tr><th>Name</th><th>CPU</th><th title="Proportional memory of the largest; otherwise resident">Memory</th><th title="Reads and writes">I/O</th></tr></thead>
-                <tbody>
+                <tbody {...held.events}>
                     {rows.map((row) => (
                         <tr key={row.key} class={chosen(row) ? "chosen" : ""}>
                             <th>
@@ -102,13 +104,14 @@ function ProcessTable({ live }: { live: Live }) {
     const rows = live.processes
         .filter((p) => [p.name, String(p.pid), p.user ?? "", p.service ?? "", p.container ?? ""].some((word) => word.toLowerCase().includes(text.toLowerCase())))
         .sort((a, b) => (b[by] ?? 0) - (a[by] ?? 0) || a.pid - b.pid);
+    const held = useHeld(rows, (p) => String(p.pid));
     return (
         <div class="live-panel">
             <p><input type="search" placeholder="Find a process" aria-label="Find a process" value={text} onInput={(event) => setText(event.currentTarget.value)} /> <span class="faint">{count(rows.length)} of {count(live.processCount)}</span></p>
             <table class="live-table wide">
                 <thead><tr><th>PID</th><th>Name</th><th>User</th><th>Service</th><th>Container</th>{COLUMNS.map(([key, title]) => <th key={key} aria-sort={by === key ? "descending" : "none"}><button type="button" onClick={() => setBy(key)}>{title}{by === key ? " \u2193" : ""}</button></th>)}</tr></thead>
-                <tbody>
-                    {rows.slice(0, 200).map((p) => (
+                <tbody {...held.events}>
+                    {held.rows.slice(0, 200).map((p) => (
                         <tr key={p.pid}>
                             <td>{p.pid}</td>
                             <th><button type="button" onClick={() => { live.setPanel(null); live.addLabel(`process=${p.name}`); }}>{shownName(p.name)}</button></th>
