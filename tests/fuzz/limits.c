@@ -1,7 +1,8 @@
-/* Limits per input: one second of CPU time (four with sanitizers, which are 10 to 25
- * times slower) and 64 MiB of additional memory, or as configured in the build. Only
- * allocations of stoke's own code count (the program is linked with --wrap for them);
- * mapped files are page cache. Large files, which are only replayed, may use more. */
+/* Limits per input: two seconds of CPU time (six with sanitizers, which are 10 to 25 times
+ * slower), of which the inputs of the tests take half at most on an idle machine, and 64 MiB of
+ * additional memory, or as configured in the build. Only allocations of stoke's own code
+ * count (the program is linked with --wrap for them); mapped files are page cache. Large
+ * files, which are only replayed, may use more. */
 #include "fuzz.h"
 #include <malloc.h>
 #include <time.h>
@@ -12,11 +13,11 @@
 #endif
 #define MEMORY_MAX ((int64_t)MEMORY_MAX_MB << 20)
 #if defined(__has_feature)
-#define SECONDS_MAX (__has_feature(address_sanitizer) ? 4.0 : 1.0)
+#define SECONDS_MAX (__has_feature(address_sanitizer) ? 6.0 : 2.0)
 #elif defined(__SANITIZE_ADDRESS__)
-#define SECONDS_MAX 4.0
+#define SECONDS_MAX 6.0
 #else
-#define SECONDS_MAX 1.0
+#define SECONDS_MAX 2.0
 #endif
 
 /* Names that the linker requires. NOLINTBEGIN */
