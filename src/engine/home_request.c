@@ -157,7 +157,7 @@ static bool check(struct settings *s, struct error *err)
     if (!str_equal(s->target, STR("command")))
         return error_set(err, "the target is unknown");
     if (s->command_count == 0 || s->command[0].len == 0)
-        return error_set(err, "there is no command");
+        return error_set(err, "the command is missing");
     return !str_starts(s->command[0], STR("-")) ||
            error_set(err, "a command cannot begin with '-'");
 }

@@ -114,7 +114,7 @@ assert 0 < busy["cpu"] < 150 and 0 < busy["memory"] < 1 << 30, busy
 processes = get("/api/processes")["processes"]
 assert "kthreadd" not in {one["name"] for one in processes}, processes
 
-# A name that is no text: what JSON cannot contain is replaced; a file is named without it.
+# A name that is not valid UTF-8: JSON contains replacement characters; the file name omits them.
 HOSTILE = b")</script>\n\xff\"\\/"
 hostile = subprocess.Popen([sys.executable, "-c", f"import ctypes, time; ctypes.CDLL(None).prctl(15, {HOSTILE!r}); print(flush=True); time.sleep(9999)"], stdout=subprocess.PIPE)
 assert hostile.stdout.readline()

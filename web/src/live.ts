@@ -220,7 +220,7 @@ export class Live {
             this.version++;
         }
         if (document.hidden)
-            return; /* what nobody sees costs the machine nothing */
+            return; /* a hidden page requests no data */
         if (this.panel && this.panel !== "processes")
             void this.readLatest();
         else
