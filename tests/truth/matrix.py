@@ -44,6 +44,9 @@ THROWN = 0.1
 BEGINNING = 0.2
 # Frames of two stacks that perf ends elsewhere: the smallest recordings have some 1000 stacks.
 RARE_FRAMES = 20
+# Samples of a function outside the lines of its work: a page fault at its start takes as long as
+# several samples on some machines. The functions that work have 80 samples or more.
+RARE_SAMPLES = 20
 SHOWN = 4
 # No names of the kernel: writing /proc/kallsyms takes the kernel longer than stoke takes for one of
 # these recordings.
@@ -654,7 +657,7 @@ def check_function(build, folder, name, symbols):
         if build.known == "lines" and build.source in (C, CPP):
             found = sum(line["samples"] for line in f["lines"]
                         if (os.path.basename(line["file"]), line["line"]) in MARKED)
-            if found < 0.97 * f["samples"] - 5:
+            if f["samples"] - found > 0.03 * f["samples"] + RARE_SAMPLES:
                 faults.append(f"{f['name']}: {found} of {f['samples']} samples are at its lines")
     return faults
 
