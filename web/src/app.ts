@@ -16,6 +16,7 @@ export type Dialog = "help" | "palette" | "threads" | "labels" | "tracks" | "fil
 
 /* What keys can do in a view. */
 export interface Steered {
+    part?: [number, number] | null; /* the visible part of the axis; null: all */
     zoom(factor: number): void;
     pan(x: number, y: number): void;
     reset(): void;

@@ -135,6 +135,11 @@ export class ChartView extends Viewport implements Steered {
         return to > from && from < this.full ? [from, Math.min(to, this.full)] : [0, this.full];
     }
 
+    get part(): [number, number] | null {
+        const [from, to] = this.whole;
+        return this.from > from || this.to < to ? [this.from, this.to] : null;
+    }
+
     /* --- Geometry ------------------------------------------------------------------------------ */
 
     private resize(): void {

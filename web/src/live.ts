@@ -122,13 +122,6 @@ export class Live {
             if (this.range > FOLLOWED && !this.lostSince)
                 void this.readSeries();
         }, 60000);
-        addEventListener("keydown", (event) => {
-            const target = event.target instanceof Element ? event.target : document.body;
-            if (event.key !== " " || this.app.dialog || target.matches("input, textarea, select, button, [role=button]"))
-                return;
-            event.preventDefault();
-            this.toggle();
-        });
         addEventListener("popstate", () => {
             this.readAddress();
             this.refresh();

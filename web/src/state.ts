@@ -24,9 +24,11 @@ export const VIEWS = [
     ["changes", "Changes"],
 ] as const;
 export const INVERTS: readonly string[] = ["left", "tree"]; /* views that can begin with the leaves */
+const NOT_LIVE: readonly string[] = ["time", "waits", "marks", "heat"]; /* views that the live page does not have */
+
 /* The views of the shown profile: one is only for two. */
-export function viewsOf(compared: boolean): (typeof VIEWS)[number][] {
-    return VIEWS.filter(([view]) => compared || view !== "changes");
+export function viewsOf(app: { comparedWith: string; live: unknown }): (typeof VIEWS)[number][] {
+    return VIEWS.filter(([view]) => (app.comparedWith || view !== "changes") && !(app.live && NOT_LIVE.includes(view)));
 }
 
 export type View = (typeof VIEWS)[number][0];

@@ -278,8 +278,7 @@ export class Tracks {
         this.app.changed();
     }
 
-    commit(): void {
-        const { span } = this;
+    commit(span = this.span): void {
         this.span = null;
         if (span)
             void this.app.filters.add({ verb: "time", text: "", from: span[0], to: span[1] });

@@ -106,6 +106,11 @@ export class TracksView {
         return this.scroll;
     }
 
+    get part(): [number, number] | null {
+        const [from, to] = this.app.tracks.committed;
+        return this.from > from || this.to < to ? [this.from, this.to] : null;
+    }
+
     xOf(ns: number): number {
         return ((ns - this.from) / (this.to - this.from)) * this.width;
     }
@@ -121,6 +126,18 @@ export class TracksView {
         this.from = Math.min(Math.max(first, from), last - span);
         this.to = this.from + span;
         this.draw();
+    }
+
+    zoom(factor: number, at = (this.from + this.to) / 2): void {
+        this.setWindow(at - (at - this.from) * factor, at + (this.to - at) * factor);
+        this.app.changed();
+    }
+
+    /* By a part of the visible time. */
+    pan(part: number): void {
+        const shift = (this.to - this.from) * part;
+        this.setWindow(this.from + shift, this.to + shift);
+        this.app.changed();
     }
 
     stripOf(track: Track): Strip | undefined {

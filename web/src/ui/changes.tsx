@@ -2,6 +2,7 @@
 /* Two profiles compared: what changed by more than noise, beside the flame graphs. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
+import { openFunction } from "../commands";
 import type { ChartView } from "../chart";
 import { baseName, count, points, shownName, signed, time, weight, weightUnit } from "../format";
 import { Chart, type ComparisonInfo, type FunctionInfo, NONE, Sort } from "../protocol";
@@ -68,14 +69,14 @@ function Table({ app, info }: { app: App; info: ComparisonInfo }) {
     const { unit } = app.shown ?? { unit: "" };
     const largest = Math.max(0.001, ...[...rows.values()].map((f) => Math.abs((f.self_change?.after ?? 0) - (f.self_change?.before ?? 0))));
     const now = [...rows].find(([, row]) => row.label === app.chosen?.label)?.[0] ?? -1;
-    const move = (event: KeyboardEvent): void => {
-        const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: length - 1 }[event.key];
-        const row = to === undefined ? undefined : rows.get(to);
-        if (!row)
-            return;
-        event.preventDefault();
-        event.stopPropagation();
-        void app.choose(row.label);
+    const go = async (to: number): Promise<void> => {
+        const row = rows.get(to) ?? new Map(await piece(to)).get(to);
+        if (row)
+            void app.choose(row.label);
+    };
+    const enter = (): void => {
+        if (app.chosen)
+            void openFunction(app, app.chosen.label);
     };
     return (
         <div class="table changed" role="table" aria-label="Functions that changed">
@@ -86,7 +87,7 @@ function Table({ app, info }: { app: App; info: ComparisonInfo }) {
                 <span role="columnheader">After</span>
                 <span role="columnheader">{info.found ? "What explains the change" : "Nothing changed by more than noise"}</span>
             </div>
-            <Rows count={length} onRange={need} label="Functions that changed" role="rowgroup" onKeyDown={move} showing={now} row={(at) => {
+            <Rows count={length} onRange={need} label="Functions that changed" role="rowgroup" keys={{ go: (to) => void go(to), enter }} showing={now} row={(at) => {
                 const f = rows.get(at);
                 const change = f?.self_change;
                 if (!f || !change)
@@ -94,7 +95,7 @@ function Table({ app, info }: { app: App; info: ComparisonInfo }) {
                 const delta = change.after - change.before;
                 return (
                     <div key={at} class={`row ${changeClass(change)} ${f.label === app.chosen?.label ? "chosen" : ""}`} role="row"
-                        onClick={() => void app.choose(f.label)} onDblClick={() => { void app.choose(f.label).then(() => app.setView("sandwich")); }}>
+                        onClick={() => void app.choose(f.label)} onDblClick={() => void openFunction(app, f.label)}>
                         <span class="delta" role="cell"><i style={{ width: `${(Math.abs(delta) / largest) * 42}%` }} />{points(delta)}</span>
                         <span class="bounds" role="cell">{intervalText(change)}</span>
                         <span role="cell">{weight(f.base_self ?? 0, unit)}</span>

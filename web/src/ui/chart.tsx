@@ -60,7 +60,7 @@ export function ChartPane({ app, kind, flame, map = false, zoomInAddress = false
     return (
         <section class="chart" data-kind={kind}>
             <div class="canvas" ref={host} tabIndex={0} role="application" aria-label="Flame graph: arrows select, Enter zooms"
-                onPointerDown={() => { if (view) app.steered = view; }} />
+                onFocus={() => { if (view) app.steered = view; }} onPointerDown={() => { if (view) app.steered = view; }} />
             <Spoken app={app} view={view} kind={kind} />
         </section>
     );

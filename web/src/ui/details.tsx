@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
+import { openFunction, openSource } from "../commands";
 import { ownerFilter } from "../filters";
 import { baseName, count, interval, points, share, shares, shownName, signed, time, weight, weightUnit } from "../format";
 import { type BoxInfo, Chart, type Difference, type FunctionInfo, type TreeRow, Verdict } from "../protocol";
@@ -171,7 +172,7 @@ export function Details({ app, head = false }: { app: App; head?: boolean }) {
             <div class="who">
                 <h2>{shownName(chosen.name).slice(0, 4000)}</h2>
                 <p class="faint">
-                    {chosen.file && <><button type="button" class="link" title={`${shownName(chosen.file)}\nOpen source (e)`} onClick={() => app.openSource(chosen.file)}>{locationOf(chosen)}</button>{chosen.module ? " \u00b7 " : " "}</>}
+                    {chosen.file && <><button type="button" class="link" title={`${shownName(chosen.file)}\nOpen source (s)`} onClick={() => openSource(app, chosen.file)}>{locationOf(chosen)}</button>{chosen.module ? " \u00b7 " : " "}</>}
                     <span title={shownName(chosen.module)}>{shownName(baseName(chosen.module))}</span>
                     {chosen.kind === "user" ? "" : `${chosen.module ? " \u00b7 " : ""}${chosen.kind}`}
                 </p>
@@ -180,7 +181,7 @@ export function Details({ app, head = false }: { app: App; head?: boolean }) {
                     {!owner && ACTS.map(([verb, title]) => (
                         <button type="button" key={verb} onClick={() => void app.filters.add({ verb, text: chosen.name, exact: true })}>{title}</button>
                     ))}
-                    {app.state.view !== "sandwich" && <button type="button" onClick={() => app.setView("sandwich")}>Callers and callees</button>}
+                    {app.state.view !== "sandwich" && <button type="button" onClick={() => void openFunction(app, chosen.label)}>Callers and callees</button>}
                 </p>
             </div>
             {!head && box && box.off !== undefined && (

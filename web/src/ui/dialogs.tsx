@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
-import { type Command, COMMANDS } from "../commands";
+import { COMMANDS, GROUPS, openFunction, openSource } from "../commands";
 import { ownerFilter } from "../filters";
 import { spanText } from "../axis";
 import { baseName, shownName, threadName, time, weight } from "../format";
@@ -47,11 +47,10 @@ export function Dialog({ app, title, children }: { app: App; title: string; chil
     );
 }
 
-const GROUPS: Command["group"][] = ["Views", "Moving", "Finding", "Filters", "Page", "Saving"];
-const KEY_NAMES: Record<string, string> = { ArrowUp: "\u2191", ArrowDown: "\u2193", ArrowLeft: "\u2190", ArrowRight: "\u2192", Escape: "Esc" };
+const KEY_NAMES: Record<string, string> = { ArrowUp: "\u2191", ArrowDown: "\u2193", ArrowLeft: "\u2190", ArrowRight: "\u2192", Escape: "Esc", " ": "Space", PageUp: "Page up", PageDown: "Page down", ContextMenu: "Menu" };
 
 function Keys({ keys }: { keys: string[] }) {
-    return <>{keys.map((key) => <kbd key={key}>{KEY_NAMES[key] ?? key.replace(/\+(?=.)/g, " ")}</kbd>)}</>;
+    return <>{keys.map((key) => <kbd key={key}>{key.split(/\+(?=.)/).map((part) => KEY_NAMES[part] ?? part).join(" ")}</kbd>)}</>;
 }
 
 function Help({ app }: { app: App }) {
@@ -308,8 +307,9 @@ function ContextMenu({ app }: { app: App }) {
         ] as [string, () => void][]),
         ...(f.module ? [["Collapse its module to one frame",
             act(() => void app.filters.add({ verb: "collapse-module", text: baseName(f.module), exact: true }))] as [string, () => void]] : []),
-        ...(f.file ? [["Open source", act(() => app.openSource(f.file))] as [string, () => void]] : []),
-        ["Callers and callees", act(() => app.setView("sandwich"))],
+        ...(f.file ? [["Open source", act(() => openSource(app, f.file))] as [string, () => void]] : []),
+        ["Callers and callees", act(() => void openFunction(app, f.label))],
+        ["Search for it", act(() => app.search(f.name, false))],
     ];
     if (menu.stack)
         items.splice(1, 0, ["Copy stack", act(() => void app.copy((menu.stack ?? []).join("\n"), "the stack"))]);
@@ -364,7 +364,7 @@ export function FilterBar({ app }: { app: App }) {
                 </span>
             ))}
             <button type="button" class="quiet" title="Add a filter (I)" onClick={() => app.openDialog("filter")}>+ Filter</button>
-            <button type="button" class="quiet" title="Choose threads (t)" onClick={() => app.openDialog("threads")}>Threads</button>
+            <button type="button" class="quiet" title="Choose threads (w)" onClick={() => app.openDialog("threads")}>Threads</button>
             {app.profile?.labelled && <button type="button" class="quiet" title="Choose labels (l)" onClick={() => app.openDialog("labels")}>Labels</button>}
             {(app.filters.canUndo || app.filters.canRedo) && (
                 <>

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { css, ink, mix, oklch, type Packed } from "../colors";
 import { time, weightUnit } from "../format";
+import { useFocus } from "../lists";
 import type { HeatInfo } from "../protocol";
 
 const STEPS = [1, 2, 5].flatMap((n) => [1e5, 1e6, 1e7, 1e8, 1e9, 1e10].map((power) => n * power)).concat(6e10, 6e11, 3.6e12)
@@ -94,7 +95,7 @@ function paint(canvas: HTMLCanvasElement, heat: HeatInfo, most: number, dark: bo
 }
 
 export function HeatMap({ app }: { app: App }) {
-    const canvas = useRef<HTMLCanvasElement>(null);
+    const canvas = useRef<HTMLCanvasElement>(null), cells = useRef<HTMLDivElement>(null);
     const [heat, setHeat] = useState<HeatInfo | null>(null);
     const [why, setWhy] = useState("");
     const [from, setFrom] = useState<number | null>(null);
@@ -106,6 +107,7 @@ export function HeatMap({ app }: { app: App }) {
             (error: Error) => { if (!stale) { setHeat(null); setWhy(error.message); } });
         return () => { stale = true; };
     }, [app.version]);
+    useFocus(cells, heat !== null);
     const most = heat?.cells.reduce((a, b) => Math.max(a, b), 0) || 1;
     const span: [number, number] | null = from !== null && at && heat
         ? [Math.min(from, at.ns), Math.max(from, at.ns) + heat.column / heat.rows] : null;
@@ -160,7 +162,7 @@ export function HeatMap({ app }: { app: App }) {
                     </span>
                 </span>
             </p>
-            <div class="cells" role="application" aria-label="Heat map: arrows go from cell to cell" tabIndex={0} onKeyDown={key}>
+            <div class="cells" ref={cells} role="application" aria-label="Heat map: arrows go from cell to cell" tabIndex={0} onKeyDown={key}>
                 <canvas ref={canvas} aria-label="Heat map of samples over time" role="img"
                     onPointerDown={(event) => {
                         (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);

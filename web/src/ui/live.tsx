@@ -5,15 +5,13 @@ import type { App } from "../app";
 import { count, shownName, time, weightUnit } from "../format";
 import { clock, type Live, PANELS, RANGES, spanName, WINDOW } from "../live";
 import { bytes } from "../live_tracks";
-import { VIEWS } from "../state";
+import { viewsOf } from "../state";
 import { Details } from "./details";
 import { Dialogs } from "./dialogs";
 import { LivePanel, TopProcesses } from "./live_panels";
 import { LiveTrackPane } from "./live_tracks";
 import { Content, Fault, ViewTools } from "./root";
 import { Search } from "./toolbar";
-
-const NOT_LIVE: readonly string[] = ["time", "waits", "marks", "heat", "changes"];
 
 function since(seconds: number): string {
     const days = Math.floor(seconds / 86400);
@@ -85,7 +83,6 @@ function Bar({ app, live }: { app: App; live: Live }) {
 }
 
 function Tabs({ app, live }: { app: App; live: Live }) {
-    const views = VIEWS.filter(([view]) => !NOT_LIVE.includes(view) || (view === "changes" && app.comparedWith));
     const tab = (selected: boolean, title: string, open: () => void) => (
         <button key={title} type="button" role="tab" aria-selected={selected} tabIndex={selected ? 0 : -1} onClick={open}>{title}</button>
     );
@@ -101,7 +98,7 @@ function Tabs({ app, live }: { app: App; live: Live }) {
             next.click();
             next.focus();
         }}>
-            {views.map(([view, title]) => tab(live.panel === null && app.state.view === view, title, () => { live.setPanel(null); app.setView(view); }))}
+            {viewsOf(app).map(([view, title]) => tab(live.panel === null && app.state.view === view, title, () => { live.setPanel(null); app.setView(view); }))}
             {PANELS.map(([panel, title]) => tab(live.panel === panel, title, () => live.setPanel(panel)))}
         </nav>
     );
@@ -150,7 +147,7 @@ export function LiveRoot({ app, live }: { app: App; live: Live }) {
                 {graph && app.shown && <ViewTools app={app} />}
             </div>
             <div class="panel sided">
-                <main>
+                <main tabIndex={-1}>
                     {!graph ? <LivePanel live={live} /> : app.shown && !live.empty ? <Content app={app} /> : <Nothing live={live} />}
                 </main>
                 {graph && app.appearance.side && (app.selected ? <Details app={app} /> : <aside class="details live-side" aria-label="Top processes"><TopProcesses live={live} most={20} /></aside>)}

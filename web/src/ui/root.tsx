@@ -129,7 +129,7 @@ function Status({ app }: { app: App }) {
 function Tabs({ app }: { app: App }) {
     return (
         <nav class="tabs" role="tablist" aria-label="Views" onKeyDown={(event) => {
-            const views = viewsOf(app.comparedWith !== "");
+            const views = viewsOf(app);
             const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
             const at = views.findIndex(([view]) => view === app.state.view);
             const next = views[(at + (step ?? 0) + views.length) % views.length];
@@ -140,7 +140,7 @@ function Tabs({ app }: { app: App }) {
             app.setView(next[0]);
             (event.currentTarget.children[views.indexOf(next)] as HTMLElement).focus();
         }}>
-            {viewsOf(app.comparedWith !== "").map(([view, title], i) => (
+            {viewsOf(app).map(([view, title], i) => (
                 <button key={view} type="button" role="tab" aria-selected={app.state.view === view} tabIndex={app.state.view === view ? 0 : -1} title={i < 10 ? `${title} (${(i + 1) % 10})` : title}
                     onClick={() => app.setView(view)}>
                     {title}{view === "marks" && app.tracks.info?.marks.length ? <small>{count(app.tracks.info.marks.length)}</small> : null}
@@ -251,7 +251,7 @@ export function Root({ app, version }: { app: App; version: string }) {
                         <ViewTools app={app} />
                     </div>
                     <div class={`panel ${sideView(app) && app.appearance.side ? "sided" : ""}`}>
-                        <main>
+                        <main tabIndex={-1}>
                             <Content app={app} />
                         </main>
                         {sideView(app) && app.appearance.side && !isPhone() && <Details app={app} />}

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { heights } from "../density";
 import { interval, points, share, shares, weight } from "../format";
+import { type List, useFocus, useList } from "../lists";
 import { type Difference, Verdict } from "../protocol";
 
 interface Props {
@@ -12,12 +13,13 @@ interface Props {
     onRange?(from: number, to: number): void;
     label: string;
     role: "rowgroup" | "tree";
-    onKeyDown?(event: KeyboardEvent): void;
-    showing?: number; /* a row to scroll to */
+    keys?: Omit<List, "length" | "at">; /* what keys do */
+    showing?: number; /* a row to scroll to; keys begin at it */
+    beside?: boolean; /* another table has the focus first */
     wide?: number; /* minimum pixels of rows: a table that is narrower scrolls */
 }
 
-export function Rows({ count, row, onRange, label, role, onKeyDown, showing, wide = 0 }: Props) {
+export function Rows({ count, row, onRange, label, role, keys, showing, beside = false, wide = 0 }: Props) {
     const host = useRef<HTMLDivElement>(null);
     const [range, setRange] = useState<[number, number]>([0, 60]);
     const look = (): void => {
@@ -41,11 +43,13 @@ export function Rows({ count, row, onRange, label, role, onKeyDown, showing, wid
         else if (y + heights.row > at.scrollTop + at.clientHeight)
             at.scrollTop = y + heights.row - at.clientHeight;
     }, [showing]);
+    useFocus(host, !beside);
+    useList(host, keys && { length: count, at: showing ?? -1, ...keys });
     const rows: ComponentChildren[] = [];
     for (let i = range[0]; i < Math.min(range[1], count); i++)
         rows.push(row(i));
     return (
-        <div class="rows" ref={host} onScroll={look} {...{ role, "aria-label": label }} tabIndex={0} onKeyDown={onKeyDown ?? (() => undefined)}>
+        <div class={beside ? "rows beside" : "rows"} ref={host} onScroll={look} {...{ role, "aria-label": label }} tabIndex={0}>
             <div class="room" style={{ height: `${count * heights.row}px`, minWidth: `${wide}px` }}>
                 <div style={{ transform: `translateY(${range[0] * heights.row}px)` }}>{rows}</div>
             </div>

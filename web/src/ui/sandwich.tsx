@@ -56,14 +56,12 @@ function Functions({ app }: { app: App }) {
     };
     const { total, unit, samples } = app.shown ?? { total: 0, unit: "", samples: 0 };
     const now = [...rows].find(([, row]) => row.label === app.chosen?.label)?.[0] ?? -1;
-    const move = (event: KeyboardEvent): void => {
-        const to = event.key === "ArrowDown" ? now + 1 : event.key === "ArrowUp" ? now - 1 : -1;
-        const row = rows.get(to);
-        if (!row)
-            return;
-        event.preventDefault();
-        void app.choose(row.label);
+    const go = async (to: number): Promise<void> => {
+        const row = rows.get(to) ?? (await app.core.functionRows(to, to + 1))[0];
+        if (row)
+            void app.choose(row.label);
     };
+    const enter = (): void => (document.querySelector(".slices .canvas") as HTMLElement | null)?.focus();
     return (
         <div class={`table functions ${compared ? "compared" : ""}`} role="table" aria-label="Functions">
             <div class="heads" role="row">
@@ -73,7 +71,7 @@ function Functions({ app }: { app: App }) {
                 <Heading title="Function" sort={Sort.Name} now={sort} set={setSort} />
                 <Heading title="Module" sort={Sort.Module} now={sort} set={setSort} />
             </div>
-            <Rows count={length} onRange={need} label="Functions" role="rowgroup" onKeyDown={move} showing={now} row={(at) => {
+            <Rows count={length} onRange={need} label="Functions" role="rowgroup" keys={{ go: (to) => void go(to), enter }} showing={now} row={(at) => {
                 const f = rows.get(at);
                 if (!f)
                     return <div key={at} class="row" />;

@@ -2,6 +2,7 @@
 /* The weight of each line of a source file, next to its text if the page has it. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { App } from "../app";
+import { openFunction, openSource } from "../commands";
 import { unpack } from "../core";
 import { baseName, count, shownName } from "../format";
 import type { FileInfo, LineInfo } from "../protocol";
@@ -33,16 +34,8 @@ function Files({ app, files, known, now }: { app: App; files: FileInfo[]; known:
     return (
         <div class="table files" role="table" aria-label="Files">
             <div class="heads"><span>Self</span><span>Total</span><span>File</span></div>
-            <Rows count={files.length} label="Files" role="rowgroup" showing={at}
-                onKeyDown={(event) => {
-                    const to = event.key === "ArrowDown" ? at + 1 : event.key === "ArrowUp" ? at - 1 : -1;
-                    const file = files[to];
-                    if (!file)
-                        return;
-                    event.preventDefault();
-                    event.stopPropagation();
-                    app.openSource(file.name);
-                }}
+            <Rows count={files.length} label="Files" role="rowgroup" beside showing={at}
+                keys={{ go: (to) => { const file = files[to]; if (file) app.openSource(file.name); }, enter: () => openSource(app, now) }}
                 row={(i) => {
                     const file = files[i] as FileInfo;
                     return (
@@ -67,19 +60,32 @@ function Code({ app, name, text, lines }: { app: App; name: string; text: string
     const own = lines.filter((line) => line.label === app.chosen?.label);
     const hottest = (own.length ? own : lines).reduce<LineInfo | null>((most, line) =>
         !most || line.self > most.self || (line.self === most.self && line.total > most.total) ? line : most, null);
-    const showing = hottest ? (text ? hottest.line - 1 : sparse.indexOf(hottest.line)) : -1;
+    const [cursor, setCursor] = useState<number | null>(null);
+    const at = cursor ?? (hottest ? (text ? hottest.line - 1 : sparse.indexOf(hottest.line)) : -1);
+    const lineOf = (i: number): LineInfo | undefined => byLine.get(text ? i + 1 : (sparse[i] as number));
+    const go = (to: number): void => {
+        const line = lineOf(to);
+        setCursor(to);
+        if (line)
+            void app.choose(line.label);
+    };
+    const enter = (): void => {
+        const line = lineOf(at);
+        if (line)
+            void openFunction(app, line.label);
+    };
     return (
         <div class="table code" role="table" aria-label={`Lines of ${shownName(baseName(name))}`}>
             <div class="heads">
                 <span>Self</span><span>Total</span><span>Line</span>
                 <span title={shownName(name)}>{shownName(name)}{text ? "" : ": its text is not in this page"}</span>
             </div>
-            <Rows key={name} count={length} wide={BESIDE + Math.min(LINE_MOST, longest) * LETTER} label="Lines" role="rowgroup" showing={showing} row={(i) => {
+            <Rows count={length} wide={BESIDE + Math.min(LINE_MOST, longest) * LETTER} label="Lines" role="rowgroup" showing={at} keys={{ go, enter }} row={(i) => {
                 const number = text ? i + 1 : (sparse[i] as number);
-                const line = byLine.get(number);
+                const line = lineOf(i);
                 return (
-                    <div key={i} class={`row ${line && line.label === app.chosen?.label ? "chosen" : ""}`} role="row" data-line={number}
-                        onClick={() => { if (line) void app.choose(line.label); }}>
+                    <div key={i} class={`row ${i === at ? "at" : ""} ${line && line.label === app.chosen?.label ? "chosen" : ""}`} role="row" data-line={number}
+                        onClick={() => go(i)}>
                         {line && line.self > 0 ? <Figure value={line.self} total={total} unit={unit} samples={samples} /> : <span />}
                         {line ? <Figure value={line.total} total={total} unit={unit} samples={samples} /> : <span />}
                         <span class="number" role="cell">{number}</span>
@@ -127,7 +133,7 @@ export function Source({ app }: { app: App }) {
     return (
         <div class="source">
             <Files app={app} files={files} known={known} now={name} />
-            {shown && shown.name === name ? <Code app={app} name={name} text={split} lines={shown.lines} />
+            {shown && shown.name === name ? <Code key={name} app={app} name={name} text={split} lines={shown.lines} />
                 : <p class="nothing">Adding up{"\u2026"}</p>}
             {known.size === 0 && <span class="spoken">{count(files.length)} files, without their text</span>}
         </div>

@@ -72,7 +72,7 @@ export function Search({ app }: { app: App }) {
                     else if (event.key === "Escape")
                         event.currentTarget.blur();
                 }} />
-            <button type="button" class="toggle" aria-pressed={state.pattern} title="Regular expression (x)"
+            <button type="button" class="toggle" aria-pressed={state.pattern} title="Regular expression"
                 onClick={() => app.search(state.search, !state.pattern)}>.*</button>
         </label>
     );

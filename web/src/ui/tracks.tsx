@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { spanText } from "../axis";
 import { share, shownName, time } from "../format";
+import { type List, useList } from "../lists";
 import { tokens } from "../tokens";
 import type { Track } from "../tracks";
 import { TracksView } from "../tracks_view";
@@ -186,19 +187,14 @@ function listen(app: App, view: TracksView, over: HTMLElement, fingers: boolean)
     over.addEventListener("dblclick", () => tracks.commit(), { signal });
     over.addEventListener("wheel", (event) => {
         const unit = event.deltaMode === 1 ? 16 : 1;
-        const ns = (view.to - view.from) / Math.max(1, view.width);
         if (event.ctrlKey || event.metaKey) {
-            const at = view.at(xIn(event));
-            const factor = Math.exp(Math.max(-60, Math.min(60, event.deltaY * unit)) * 0.008);
-            view.setWindow(at - (at - view.from) * factor, at + (view.to - at) * factor);
+            view.zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY * unit)) * 0.008), view.at(xIn(event)));
         } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-            const shift = (event.deltaX || event.deltaY) * unit * ns;
-            view.setWindow(view.from + shift, view.to + shift);
+            view.pan(((event.deltaX || event.deltaY) * unit) / Math.max(1, view.width));
         } else {
             return; /* scrolls vertically */
         }
         event.preventDefault();
-        app.changed();
     }, { signal, passive: false });
     return () => gone.abort();
 }
@@ -252,44 +248,25 @@ function Foot({ app }: { app: App }) {
     );
 }
 
-function onKey(app: App, view: TracksView, at: number, setAt: (at: number) => void, openMenu: (row: Track) => void, event: KeyboardEvent): void {
+/* What keys do with the track that has the focus. */
+function listOf(app: App, at: number, go: (to: number) => void, openMenu: (row: Track) => void): List {
     const { tracks } = app;
     const row = tracks.rows[at];
-    if (row?.kind === "process" && event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
-        tracks.move(row, event.key === "ArrowUp" ? -1 : 1);
-        setAt(tracks.rows.findIndex((one) => one.kind === "process" && one.index === row.index));
-        event.preventDefault();
-        event.stopPropagation();
-        return;
-    }
-    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8, Home: -tracks.rows.length, End: tracks.rows.length }[event.key];
-    const open = event.key === "ArrowRight";
-    const zoom = { "+": 0.7, "=": 0.7, "-": 1 / 0.7 }[event.key];
-    const pan = { "[": -0.2, "]": 0.2 }[event.key];
-    if (event.ctrlKey || event.metaKey || event.altKey)
-        return;
-    if (step !== undefined)
-        setAt(Math.min(tracks.rows.length - 1, Math.max(0, at + step)));
-    else if ((open || event.key === "ArrowLeft") && row)
-        tracks.fold(row, open);
-    else if (event.key === "Enter" && tracks.span)
-        tracks.commit();
-    else if ((event.key === "Enter" || event.key === " ") && row)
-        tracks.selectTrack(row);
-    else if ((event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) && row)
-        openMenu(row);
-    else if (event.key === "Delete" && row)
-        tracks.hide(row);
-    else if (event.key === "Escape" && tracks.span)
-        tracks.select(null);
-    else if (zoom !== undefined || pan !== undefined) {
-        const middle = (view.from + view.to) / 2, half = ((view.to - view.from) / 2) * (zoom ?? 1), shift = (view.to - view.from) * (pan ?? 0);
-        view.setWindow(middle - half + shift, middle + half + shift);
-        app.changed();
-    } else
-        return;
-    event.preventDefault();
-    event.stopPropagation();
+    const { length } = tracks.rows;
+    if (!row)
+        return { length, at, go };
+    return {
+        length, at, go,
+        enter: () => tracks.span ? tracks.commit() : tracks.selectTrack(row),
+        toggle: () => tracks.selectTrack(row),
+        fold: (open) => tracks.fold(row, open),
+        hide: () => tracks.hide(row),
+        menu: () => openMenu(row),
+        move: (way) => {
+            tracks.move(row, way);
+            go(tracks.rows.findIndex((one) => one.kind === row.kind && one.index === row.index));
+        },
+    };
 }
 
 const BARS = 190; /* pixels of everything but the rows of tracks and the panel */
@@ -307,7 +284,7 @@ function mostRows(app: App): number {
 /* Nothing for a profile without times. */
 export function TrackPane({ app }: { app: App }) {
     const { tracks } = app;
-    const strips = useRef<HTMLDivElement>(null), axis = useRef<HTMLDivElement>(null), scroller = useRef<HTMLDivElement>(null), over = useRef<HTMLDivElement>(null);
+    const strips = useRef<HTMLDivElement>(null), axis = useRef<HTMLDivElement>(null), scroller = useRef<HTMLDivElement>(null), over = useRef<HTMLDivElement>(null), labels = useRef<HTMLDivElement>(null);
     const [view, setView] = useState<TracksView | null>(null);
     const [at, setAt] = useState(0);
     const [menu, setMenu] = useState<TrackMenuAt | null>(null);
@@ -342,6 +319,7 @@ export function TrackPane({ app }: { app: App }) {
         const box = document.getElementById(`track-${tracks.rows.indexOf(row)}`)?.getBoundingClientRect();
         setMenu({ x: (box?.left ?? 0) + 40, y: box?.bottom ?? 100, row });
     };
+    useList(labels, listOf(app, Math.min(at, tracks.rows.length - 1), move, openMenu));
     if (!present)
         return null;
     const seen = tracks.rows.map((row, i) => ({ row, i })).filter(({ row }) => row.top + row.height > scroll - 200 && row.top < scroll + innerHeight);
@@ -354,8 +332,7 @@ export function TrackPane({ app }: { app: App }) {
             </div>
             <div class="scroller" ref={scroller} style={{ "--rows": `${tracks.height}px`, "--most": `${app.appearance.tracks ?? mostRows(app)}px` }} onScroll={(event) => { setScroll(event.currentTarget.scrollTop); view?.setScroll(event.currentTarget.scrollTop); }}>
                 <div class="room" style={{ height: `${tracks.height}px` }}>
-                    <div class="labels" role="listbox" tabIndex={0} aria-label="Tracks" aria-activedescendant={tracks.rows.length ? `track-${Math.min(at, tracks.rows.length - 1)}` : undefined}
-                        onKeyDown={(event) => { if (view) onKey(app, view, at, move, openMenu, event); }}>
+                    <div class="labels" role="listbox" tabIndex={0} aria-label="Tracks" ref={labels} aria-activedescendant={tracks.rows.length ? `track-${Math.min(at, tracks.rows.length - 1)}` : undefined}>
                         {view && seen.map(({ row, i }) => <Label key={`${row.kind} ${row.index}`} app={app} view={view} row={row} at={i} active={i === at} onActive={setAt} onMenu={setMenu} />)}
                     </div>
                     <div class="strips lower" ref={over}>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
+import { openFunction } from "../commands";
 import { baseName, shownName } from "../format";
 import { Chart, type TreeRow } from "../protocol";
 import { Dot, Ends } from "./name";
@@ -76,24 +77,18 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
         setAt(i);
         void app.choose(line.row.function.label);
     };
-    const onKey = (event: KeyboardEvent): void => {
+    /* What is folded already goes to the caller, what is unfolded to the first callee. */
+    const fold = (open: boolean): void => {
         const line = lines[at];
-        if (event.key === "ArrowDown")
-            choose(Math.min(lines.length - 1, at + 1));
-        else if (event.key === "ArrowUp")
-            choose(Math.max(0, at - 1));
-        else if (event.key === "ArrowRight" && line)
-            line.open ? choose(at + 1) : toggle(at);
-        else if (event.key === "ArrowLeft" && line?.open)
+        if (line && open !== line.open)
             toggle(at);
-        else if (event.key === "ArrowLeft" && line)
-            choose(lines.findLastIndex((other, i) => i < at && other.depth < line.depth));
-        else if (event.key === "Enter" || event.key === " ")
-            toggle(at);
-        else
-            return;
-        event.preventDefault();
-        event.stopPropagation();
+        else if (line)
+            choose(open ? at + 1 : lines.findLastIndex((other, i) => i < at && other.depth < line.depth));
+    };
+    const enter = (i: number): void => {
+        const line = lines[i];
+        if (line)
+            void openFunction(app, line.row.function.label);
     };
     return (
         <div class={`table calls ${up ? "up" : ""} ${compared ? "compared" : ""}`}>
@@ -104,12 +99,12 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
                 <span>{up ? "Function, and below it its callers" : "Function, and below it its callees"}</span>
                 <span>Module</span>
             </div>
-            <Rows count={lines.length} label={up ? "Bottom up" : "Top down"} role="tree" onKeyDown={onKey} showing={at} row={(i) => {
+            <Rows count={lines.length} label={up ? "Bottom up" : "Top down"} role="tree" keys={{ go: choose, toggle: () => toggle(at), fold, enter: () => enter(at) }} showing={at} row={(i) => {
                 const { row, depth, open } = lines[i] as Line;
                 const f = row.function;
                 return (
                     <div key={i} class={`row ${i === at ? "at" : ""} ${f.label === app.chosen?.label ? "chosen" : ""}`} role="treeitem"
-                        aria-level={depth + 1} aria-expanded={row.children ? open : undefined} onClick={() => choose(i)} onDblClick={() => toggle(i)}
+                        aria-level={depth + 1} aria-expanded={row.children ? open : undefined} onClick={() => choose(i)} onDblClick={() => enter(i)}
                         onContextMenu={(event) => {
                             event.preventDefault();
                             choose(i);

@@ -3,6 +3,7 @@
  * and a span of the tracks. */
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
+import { openFunction } from "../commands";
 import { count, markText, share, shownName, time } from "../format";
 import type { Mark, WaitRow } from "../protocol";
 import { Ends } from "./name";
@@ -21,18 +22,6 @@ function sorted(rows: WaitRow[], by: Column | null): WaitRow[] {
         const x = a[by] ?? "", y = b[by] ?? "";
         return typeof x === "number" && typeof y === "number" ? y - x : String(x).localeCompare(String(y));
     });
-}
-
-function onKeys(event: KeyboardEvent, at: number, length: number, go: (to: number) => void, open: (at: number) => void): void {
-    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -length, End: length }[event.key];
-    if (step !== undefined)
-        go(Math.min(length - 1, Math.max(0, at + step)));
-    else if (event.key === "Enter" || event.key === " ")
-        open(at);
-    else
-        return;
-    event.preventDefault();
-    event.stopPropagation();
 }
 
 export function Waits({ app }: { app: App }) {
@@ -80,7 +69,7 @@ export function Waits({ app }: { app: App }) {
                     </div>
                 ))}
             </div>
-            <Rows count={list.length} label="Waits" role="rowgroup" showing={at} onKeyDown={(event) => onKeys(event, at, list.length, choose, only)} row={(i) => {
+            <Rows count={list.length} label="Waits" role="rowgroup" showing={at} keys={{ go: choose, enter: () => only(at), toggle: () => only(at) }} row={(i) => {
                 const row = list[i] as WaitRow;
                 return (
                     <div key={i} class={`row ${i === at ? "at chosen" : ""}`} role="row" title="A double click: only this thread" onClick={() => choose(i)} onDblClick={() => only(i)}>
@@ -90,7 +79,7 @@ export function Waits({ app }: { app: App }) {
                         <span class="name" role="cell"><Ends text={`${shownName(row.name) || "(no name)"} ${row.tid ?? ""}`} /></span>
                         <span class="name" role="cell"><i class="wait" style={{ "--stroke": `var(--wait-${row.reason})`, "--ground": `var(--wait-${row.reason}-bg)` }} />{REASONS[row.reason]}</span>
                         <span class="name" role="cell"><button type="button" class="link" tabIndex={-1} title={shownName(row.function)}
-                            onClick={(event) => { event.stopPropagation(); void app.choose(row.label).then(() => app.setView("sandwich")); }}>{shownName(row.function) || "(unknown)"}</button></span>
+                            onClick={(event) => { event.stopPropagation(); void openFunction(app, row.label); }}>{shownName(row.function) || "(unknown)"}</button></span>
                         {woken && <span class="name" role="cell"><Ends text={shownName(row.waker ?? "").replace(" (waker)", "")} /></span>}
                     </div>
                 );
@@ -118,7 +107,7 @@ export function Marks({ app }: { app: App }) {
     return (
         <div class="table marks-table" role="table" aria-label="Marks">
             <div class="heads" role="row"><span role="columnheader">Time</span><span role="columnheader">Mark</span><span role="columnheader">Thread</span></div>
-            <Rows count={marks.length} label="Marks" role="rowgroup" showing={at} onKeyDown={(event) => onKeys(event, at, marks.length, choose, () => app.tracks.commit())} row={(i) => {
+            <Rows count={marks.length} label="Marks" role="rowgroup" showing={at} keys={{ go: choose, enter: () => app.tracks.commit() }} row={(i) => {
                 const mark = marks[i] as Mark;
                 return (
                     <div key={i} class={`row ${i === at ? "at chosen" : ""}`} role="row" onClick={() => choose(i)} onDblClick={() => app.tracks.commit()}>
