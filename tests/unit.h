@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "bites.h"
+#include "sanitized.h"
 
 /* Checks that a view equals a text. */
 #define assert_str(got, expected)                                                    \

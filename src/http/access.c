@@ -5,7 +5,7 @@
 
 static const char *field(struct MHD_Connection *c, const char *name)
 {
-    const char *value = MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+    const char *value = http_library->lookup_connection_value(c, MHD_HEADER_KIND, name);
     return value ? value : "";
 }
 
@@ -43,10 +43,10 @@ static bool is_token(const struct http_access *a, struct str given)
 static bool has_password(const struct http_access *a, struct MHD_Connection *c)
 {
     char *password = NULL;
-    char *user = MHD_basic_auth_get_username_password(c, &password);
+    char *user = http_library->basic_auth_get_username_password(c, &password);
     bool ok = password && is_token(a, str_of(password));
-    MHD_free(user);
-    MHD_free(password);
+    http_library->free(user);
+    http_library->free(password);
     return ok;
 }
 
@@ -61,7 +61,7 @@ static bool has_token(const struct http_access *a, struct MHD_Connection *c)
     if (str_starts(given, STR("Basic ")))
         return has_password(a, c);
     cookie_name(a, name, sizeof name);
-    const char *cookie = MHD_lookup_connection_value(c, MHD_COOKIE_KIND, name);
+    const char *cookie = http_library->lookup_connection_value(c, MHD_COOKIE_KIND, name);
     return cookie && is_token(a, str_of(cookie));
 }
 
@@ -86,7 +86,8 @@ bool http_access_by_address(const struct http_access *a, struct MHD_Connection *
                             char *cookie, size_t size)
 {
     char name[32];
-    const char *given = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "token");
+    const char *given =
+        http_library->lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "token");
     if (!a->token || !given || !is_token(a, str_of(given)))
         return false;
     cookie_name(a, name, sizeof name);

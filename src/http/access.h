@@ -4,7 +4,7 @@
 #define STOKE_HTTP_ACCESS_H
 
 #include "base/str.h"
-#include <microhttpd.h>
+#include "http/library.h"
 
 struct http_access {
     bool is_local;     /* the address is of this machine only */

@@ -8,7 +8,6 @@
 #include "os/machine.h"
 #include "os/stream_server.h"
 #include "os/thread.h"
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 
@@ -52,12 +51,14 @@ struct http_server {
 
 const char *http_query_argument(const struct http_query *q, const char *name)
 {
-    return MHD_lookup_connection_value(q->connection, MHD_GET_ARGUMENT_KIND, name);
+    return http_library->lookup_connection_value(q->connection, MHD_GET_ARGUMENT_KIND,
+                                                 name);
 }
 
 const char *http_query_field(const struct http_query *q, const char *name)
 {
-    const char *value = MHD_lookup_connection_value(q->connection, MHD_HEADER_KIND, name);
+    const char *value =
+        http_library->lookup_connection_value(q->connection, MHD_HEADER_KIND, name);
     return value ? value : "";
 }
 
@@ -81,7 +82,7 @@ void http_query_each(const struct http_query *q, const char *name,
                      void (*each)(void *context, const char *value), void *context)
 {
     struct each e = {name, each, context};
-    MHD_get_connection_values(q->connection, MHD_GET_ARGUMENT_KIND, visit, &e);
+    http_library->get_connection_values(q->connection, MHD_GET_ARGUMENT_KIND, visit, &e);
 }
 
 /* --- Workers ------------------------------------------------------------------------ */
@@ -186,7 +187,7 @@ static void work(void *context)
         }
         finish(w, is_shared);
         x->is_answered = true;
-        MHD_resume_connection(x->connection); /* then x may be freed */
+        http_library->resume_connection(x->connection); /* then x may be freed */
     }
 }
 
@@ -200,7 +201,7 @@ static bool enqueue(struct http_server *s, struct exchange *x)
     os_lock_acquire(&s->lock);
     bool fits = s->waiting < HTTP_WAITING_MAX && !s->stops;
     if (fits) {
-        MHD_suspend_connection(x->connection);
+        http_library->suspend_connection(x->connection);
         x->next = NULL;
         if (s->first)
             s->last->next = x;
@@ -219,7 +220,7 @@ static bool enqueue(struct http_server *s, struct exchange *x)
 static void add_field(struct MHD_Response *to, const char *name, const char *value)
 {
     if (value)
-        MHD_add_response_header(to, name, value);
+        http_library->add_response_header(to, name, value);
 }
 
 static enum MHD_Result send_reply(struct http_server *s, struct exchange *x)
@@ -229,8 +230,8 @@ static enum MHD_Result send_reply(struct http_server *s, struct exchange *x)
     if (r->is_stream)
         to = http_stream_create(&s->streams, x->connection, output_contents(&r->body));
     else
-        to = MHD_create_response_from_buffer(r->body.used, r->body.bytes,
-                                             MHD_RESPMEM_MUST_COPY);
+        to = http_library->create_response_from_buffer(r->body.used, r->body.bytes,
+                                                       MHD_RESPMEM_MUST_COPY);
     output_deinit(&r->body);
     if (!to)
         return MHD_NO;
@@ -247,8 +248,8 @@ static enum MHD_Result send_reply(struct http_server *s, struct exchange *x)
         add_field(to, "WWW-Authenticate", "Bearer");
     if (r->status == MHD_HTTP_SERVICE_UNAVAILABLE)
         add_field(to, "Retry-After", "1");
-    enum MHD_Result result = MHD_queue_response(x->connection, r->status, to);
-    MHD_destroy_response(to);
+    enum MHD_Result result = http_library->queue_response(x->connection, r->status, to);
+    http_library->destroy_response(to);
     return result;
 }
 
@@ -263,15 +264,15 @@ static enum MHD_Result send_refusal(struct http_server *s, struct exchange *x,
 static enum MHD_Result send_cookie(struct MHD_Connection *c, const char *cookie)
 {
     struct MHD_Response *to =
-        MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+        http_library->create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     if (!to)
         return MHD_NO;
     add_field(to, "Location", "/");
     add_field(to, "Set-Cookie", cookie);
     add_field(to, "Cache-Control", "no-store");
     add_field(to, "Referrer-Policy", "no-referrer");
-    enum MHD_Result result = MHD_queue_response(c, MHD_HTTP_SEE_OTHER, to);
-    MHD_destroy_response(to);
+    enum MHD_Result result = http_library->queue_response(c, MHD_HTTP_SEE_OTHER, to);
+    http_library->destroy_response(to);
     return result;
 }
 
@@ -399,7 +400,7 @@ static bool listen_at_address(struct http_server *s, struct error *err)
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
     flags |= address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0;
     flags |= settings->certificate ? MHD_USE_TLS : 0;
-    s->daemon = MHD_start_daemon(
+    s->daemon = http_library->start_daemon(
         flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, ignore_message,
         NULL, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_CONNECTION_LIMIT,
@@ -441,7 +442,7 @@ struct http_server *http_server_start(const struct http_settings *settings,
         return NULL;
     }
     s->settings = settings;
-    if (start(s, err))
+    if (http_library_load(err) && start(s, err))
         return s;
     http_server_stop(s);
     return NULL;
@@ -463,7 +464,7 @@ void http_server_stop(struct http_server *s)
     if (s->streams.lock.mutex)
         http_streams_stop(&s->streams);
     if (s->daemon)
-        MHD_stop_daemon(s->daemon);
+        http_library->stop_daemon(s->daemon);
     http_streams_deinit(&s->streams);
     http_shares_deinit(&s->shares);
     os_condition_deinit(&s->changed);
@@ -474,7 +475,7 @@ void http_server_stop(struct http_server *s)
 unsigned http_server_port(const struct http_server *s)
 {
     const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
+        http_library->get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
     return info ? info->port : 0;
 }
 

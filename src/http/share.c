@@ -36,9 +36,9 @@ static enum MHD_Result put_argument(void *context, enum MHD_ValueKind kind,
 void http_share_key(struct MHD_Connection *c, const char *path, struct output *key)
 {
     const char *encodings =
-        MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding");
+        http_library->lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding");
     output_bytes(key, path, strlen(path) + 1);
-    MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, put_argument, key);
+    http_library->get_connection_values(c, MHD_GET_ARGUMENT_KIND, put_argument, key);
     output_text(key, encodings ? encodings : "");
 }
 

@@ -4,9 +4,9 @@
 #ifndef STOKE_HTTP_SHARE_H
 #define STOKE_HTTP_SHARE_H
 
+#include "http/library.h"
 #include "http/server.h"
 #include "os/thread_pool.h"
-#include <microhttpd.h>
 
 #define HTTP_SHARES_MAX 8
 #define HTTP_SHARED_BYTES_MAX ((size_t)1 << 20) /* larger replies are not retained */

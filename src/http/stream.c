@@ -28,7 +28,7 @@ void http_streams_deinit(struct http_streams *s)
 static void resume(struct http_stream *x)
 {
     if (x->is_suspended)
-        MHD_resume_connection(x->connection);
+        http_library->resume_connection(x->connection);
     x->is_suspended = false;
 }
 
@@ -57,7 +57,7 @@ static ssize_t read_text(void *context, uint64_t at, char *to, size_t room)
     } else {
         x->text.used = x->sent = 0;
         x->is_suspended = true;
-        MHD_suspend_connection(x->connection);
+        http_library->suspend_connection(x->connection);
     }
     os_lock_release(&x->all->lock);
     return count;
@@ -106,8 +106,8 @@ struct MHD_Response *http_stream_create(struct http_streams *s, struct MHD_Conne
         free(x);
         return NULL;
     }
-    struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK,
-                                                               read_text, x, end_stream);
+    struct MHD_Response *r = http_library->create_response_from_callback(
+        MHD_SIZE_UNKNOWN, BLOCK, read_text, x, end_stream);
     if (!r)
         end_stream(x);
     return r;

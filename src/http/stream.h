@@ -4,8 +4,8 @@
 #define STOKE_HTTP_STREAM_H
 
 #include "base/output.h"
+#include "http/library.h"
 #include "os/thread_pool.h"
-#include <microhttpd.h>
 
 struct http_stream;
 

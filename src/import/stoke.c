@@ -50,8 +50,9 @@ struct stoke_reader {
     struct id_map maps[TABLES];
     struct section section;
     struct str body;
-    uint64_t *columns[COLUMNS_MAX]; /* of STOKE_SECTION_ROWS each */
-    uint32_t *set_sizes;            /* by label set */
+    uint64_t *columns[COLUMNS_MAX]; /* of the current section */
+    size_t column_caps[COLUMNS_MAX];
+    uint32_t *set_sizes; /* by label set */
     size_t set_size_cap;
     struct facts facts;
     bool has_facts, all_samples, ended;
@@ -115,17 +116,16 @@ static bool take_columns(struct stoke_reader *r, const char *kinds, struct str *
             optional = true;
             continue;
         }
-        if (!r->columns[i])
-            r->columns[i] =
-                arena_zalloc(&r->arena, STOKE_SECTION_ROWS, sizeof **r->columns);
-        if (!r->columns[i])
+        uint64_t *column = arena_grow(&r->arena, r->columns[i], &r->column_caps[i],
+                                      r->section.rows, sizeof *column);
+        if (!column && r->section.rows)
             return false; /* the arena reports it */
+        r->columns[i++] = column;
         missing |= optional && bytes_left(&in) == 0;
-        if (missing)
-            memset(r->columns[i], 0, r->section.rows * sizeof **r->columns);
-        else
-            take_column(&in, *kinds, r->section.rows, r->columns[i]);
-        i++;
+        if (!missing)
+            take_column(&in, *kinds, r->section.rows, column);
+        else if (column)
+            memset(column, 0, r->section.rows * sizeof *column);
     }
     if (in.failed) {
         warn(r, "a section is shorter than its rows");

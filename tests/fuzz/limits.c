@@ -4,6 +4,7 @@
  * count (the program is linked with --wrap for them); mapped files are page cache. Large
  * files, which are only replayed, may use more. */
 #include "fuzz.h"
+#include "sanitized.h"
 #include <malloc.h>
 #include <time.h>
 
@@ -12,13 +13,7 @@
 #define MEMORY_MAX_MB 64
 #endif
 #define MEMORY_MAX ((int64_t)MEMORY_MAX_MB << 20)
-#if defined(__has_feature)
-#define SECONDS_MAX (__has_feature(address_sanitizer) ? 6.0 : 2.0)
-#elif defined(__SANITIZE_ADDRESS__)
-#define SECONDS_MAX 6.0
-#else
-#define SECONDS_MAX 2.0
-#endif
+#define SECONDS_MAX (SANITIZED ? 6.0 : 2.0)
 
 /* Names that the linker requires. NOLINTBEGIN */
 void *__real_malloc(size_t size);

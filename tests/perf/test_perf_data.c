@@ -103,6 +103,9 @@ static void check_included(const struct reading *some, const struct reading *mor
     }
 }
 
+/* With a sanitizer, not every byte. */
+#define CUT_STEP (SANITIZED ? 7 : 1)
+
 /* Of a file that is truncated at any byte, the reader returns all records that are
  * complete, from memory and from a pipe. For compressed records, more bytes never give
  * fewer records: the complete ones depend on the blocks of the compressor. */
@@ -113,7 +116,7 @@ static void check_cuts(const char *name)
     bool packed = str_starts(str_of(name), STR("compressed"));
     whole = read_bytes(bytes);
     before = (struct reading){0};
-    for (size_t cut = 0; cut <= bytes.len; cut++) {
+    for (size_t cut = bytes.len % CUT_STEP; cut <= bytes.len; cut += CUT_STEP) {
         char *exact = malloc(cut ? cut : 1); /* for a sanitizer to see a step too far */
         memcpy(exact, bytes.ptr, cut);
         struct str text = {exact, cut};

@@ -5,20 +5,12 @@
 #include "os/folder.h"
 #include "perf/format.h"
 #include "recording.h"
+#include "sanitized.h"
 #include <malloc.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #define SECONDS_MAX 1.0
-#ifndef __has_feature /* defined by clang */
-#define __has_feature(feature) 0
-#endif
-#if defined __SANITIZE_ADDRESS__ || __has_feature(address_sanitizer)
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
-
 #define KILOBYTES_MAX (64L << 10)
 #define PIPE_STEP 5 /* of the cuts that are also read from a pipe */
 

@@ -17,17 +17,10 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#if defined __has_feature
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined __SANITIZE_ADDRESS__
-#define SANITIZED 1
-#endif
+#include "sanitized.h"
 
 /* Sanitizers use stacks of their own, and report a copy of a stack as an error. */
-#if defined __x86_64__ && !defined SANITIZED
+#if defined __x86_64__ && !SANITIZED
 
 #define SAMPLES 400
 #define FRAMES 400
