@@ -40,8 +40,9 @@ bool sampling_find(const struct sampling_targets *w, bool command,
 {
     bool some = sampling_names_some(w), all = w->everyone || w->cgroup;
     if (all && some) {
-        error_set(err, "the whole machine (-a, --cgroup) cannot be combined with single "
-                       "processes (-p, -t, -u)");
+        error_set(err, "the whole machine (-a) and control groups (--cgroup, --service, "
+                       "--container) cannot be combined with single processes (-p, -t, "
+                       "-u)");
         return error_hint(err, "sample all and show some: stoke flamegraph --only-pid N; "
                                "/ in stoke top");
     }
@@ -55,7 +56,9 @@ bool sampling_find(const struct sampling_targets *w, bool command,
         return true;
     if ((w->user && !record_threads_of_user(threads, w->user, err)) ||
         !record_threads_find(threads, w->pids.items, w->pids.count, w->tids.items,
-                             w->tids.count, err))
+                             w->tids.count, err) ||
+        (!w->alone &&
+         !record_threads_of_descendants(threads, w->pids.items, w->pids.count, err)))
         return false;
     targets->tids = threads->items;
     targets->tid_count = threads->count;

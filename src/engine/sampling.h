@@ -32,8 +32,9 @@ struct sampling_targets {
     struct sampling_numbers pids, tids;
     struct sampling_cpus cpus;
     const char *user, *cgroup;
-    bool everyone; /* the whole machine */
-    bool alone;    /* not the threads and children that the targets start */
+    char found_cgroup[4096]; /* of the service or container that is requested */
+    bool everyone;           /* the whole machine */
+    bool alone; /* not the processes that the targets started, nor what they start */
 };
 
 struct sampling_settings {

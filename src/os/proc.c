@@ -56,6 +56,17 @@ uint32_t os_process_parent(uint32_t pid)
     return status_number(pid, STR("PPid:"));
 }
 
+bool os_process_is_named(uint32_t pid, struct str name)
+{
+    char path[64], room[4096];
+    if (str_equal(os_thread_name(pid, pid, room, sizeof room), name))
+        return true;
+    /* the kernel's name has at most 15 bytes */
+    format_text(path, sizeof path, "/proc/%u/cmdline", pid);
+    struct str words = os_read_text(path, room, sizeof room), first = str_cut(&words, 0);
+    return first.len && str_equal(str_basename(first), name);
+}
+
 bool os_process_threads(uint32_t pid, void (*each)(void *context, uint32_t tid),
                         void *context)
 {

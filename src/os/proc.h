@@ -19,6 +19,10 @@ uint32_t os_thread_process(uint32_t tid);
 /* The parent of a process; 0 if there is none. */
 uint32_t os_process_parent(uint32_t pid);
 
+/* Whether the kernel's name of the process, or the last part of the path by which it was
+ * started, is `name`. */
+bool os_process_is_named(uint32_t pid, struct str name);
+
 /* The effective user of a process; false if there is no such process. */
 bool os_process_user(uint32_t pid, uint32_t *user);
 

@@ -51,6 +51,117 @@ bool record_threads_find(struct record_threads *t, const uint32_t *pids, size_t 
     return !t->failed || error_memory(err);
 }
 
+/* --- Descendants ------------------------------------------------------------------- */
+
+struct process {
+    uint32_t pid, parent;
+    bool added;
+};
+
+struct process_list {
+    struct process *items;
+    size_t count, cap;
+    bool failed;
+};
+
+static void list_process(void *context, struct str name)
+{
+    struct process_list *list = context;
+    uint64_t pid;
+    if (!number_parse_u64(name, &pid) || pid >= UINT32_MAX)
+        return;
+    uint32_t parent = os_process_parent((uint32_t)pid);
+    if (parent == 0)
+        return;
+    if (ARRAY_RESERVE_HEAP(list->items, list->cap, list->count + 1))
+        list->items[list->count++] =
+            (struct process){.pid = (uint32_t)pid, .parent = parent};
+    else
+        list->failed = true;
+}
+
+static int by_parent(const void *a, const void *b)
+{
+    const struct process *x = a, *y = b;
+    return (x->parent > y->parent) - (x->parent < y->parent);
+}
+
+/* The index of the first child in the list, which is in order of parents. */
+static size_t first_child(const struct process_list *list, uint32_t parent)
+{
+    size_t low = 0, high = list->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list->items[middle].parent < parent)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool record_threads_of_descendants(struct record_threads *t, const uint32_t *pids,
+                                   size_t pid_count, struct error *err)
+{
+    struct process_list list = {0};
+    struct record_threads family = {0};
+    uint32_t own = os_own_pid();
+    for (size_t i = 0; i < pid_count; i++)
+        add_thread(&family, pids[i]);
+    os_folder_each("/proc", list_process, &list);
+    if (list.count)
+        qsort(list.items, list.count, sizeof *list.items, by_parent);
+    for (size_t i = 0; i < family.count; i++) {
+        uint32_t parent = family.items[i];
+        for (size_t k = first_child(&list, parent);
+             k < list.count && list.items[k].parent == parent; k++) {
+            struct process *child = &list.items[k];
+            if (child->added || child->pid == own)
+                continue;
+            child->added = true;
+            add_thread(&family, child->pid);
+            os_process_threads(child->pid, add_thread, t);
+        }
+    }
+    bool ok = !list.failed && !family.failed && !t->failed;
+    free(list.items);
+    record_threads_free(&family);
+    t->count = unique(t->items, t->count);
+    return ok || error_memory(err);
+}
+
+/* --- Names and users --------------------------------------------------------------- */
+
+struct name_search {
+    struct record_threads *pids;
+    struct str name;
+    uint32_t own;
+};
+
+static void add_if_named(void *context, struct str file)
+{
+    struct name_search *s = context;
+    uint64_t pid;
+    if (number_parse_u64(file, &pid) && pid < UINT32_MAX && pid != s->own &&
+        os_process_is_named((uint32_t)pid, s->name))
+        add_thread(s->pids, (uint32_t)pid);
+}
+
+bool record_processes_named(struct record_threads *pids, struct str name,
+                            struct error *err)
+{
+    struct name_search s = {.pids = pids, .name = name, .own = os_own_pid()};
+    size_t before = pids->count;
+    os_folder_each("/proc", add_if_named, &s);
+    if (pids->failed)
+        return error_memory(err);
+    if (pids->count > before)
+        return true;
+    error_set(err, "there is no process named '%.*s'", STR_ARG(name));
+    return error_hint(err,
+                      "ps -e lists the processes; pgrep -f searches in command lines");
+}
+
 struct user_search {
     struct record_threads *threads;
     uint32_t user, own;

@@ -17,6 +17,16 @@ struct record_threads {
 bool record_threads_find(struct record_threads *t, const uint32_t *pids, size_t pid_count,
                          const uint32_t *tids, size_t tid_count, struct error *err);
 
+/* Adds all current threads of the processes that these processes started, and that those started,
+ * and so on, except this process and what it started. */
+bool record_threads_of_descendants(struct record_threads *t, const uint32_t *pids,
+                                   size_t pid_count, struct error *err);
+
+/* Adds the processes of that name (os_process_is_named) to `pids`, except this one. False if there
+ * are none. */
+bool record_processes_named(struct record_threads *pids, struct str name,
+                            struct error *err);
+
 /* Adds all current threads of a user, given by name or number. */
 bool record_threads_of_user(struct record_threads *t, const char *user,
                             struct error *err);

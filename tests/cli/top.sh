@@ -138,7 +138,8 @@ refused 'there is no CPU 8000' -C 8000
 refused "there is no user 'no-such-user'" -u no-such-user
 refused 'shows one event' -e cpu-clock,page-faults -p $load
 refused 'unexpected argument' -p $load ls
-refused 'invalid list of processes' -p x
+refused 'invalid list of processes' -p 0
+refused "no process named 'no-such-name'" -p no-such-name
 refused 'there is no process' -p 4194303
 
 # Without the right to record all processes.

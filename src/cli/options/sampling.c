@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "os/cgroup.h"
 #include "record/refusal.h"
 #include <stdio.h>
 
@@ -45,21 +46,87 @@ static bool parse_ring(const char *text, void *value, struct error *err)
     return true;
 }
 
-static bool parse_numbers(const char *text, void *value, struct error *err)
+static bool add_number(struct sampling_numbers *list, uint32_t number, struct error *err)
+{
+    if (list->count == SAMPLING_NUMBERS_MAX)
+        return error_set(err, "more than %d processes or threads", SAMPLING_NUMBERS_MAX);
+    list->items[list->count++] = number;
+    return true;
+}
+
+static bool add_processes_named(struct sampling_numbers *list, struct str name,
+                                struct error *err)
+{
+    struct record_threads found = {0};
+    bool ok = record_processes_named(&found, name, err);
+    for (size_t i = 0; ok && i < found.count; i++)
+        ok = add_number(list, found.items[i], err);
+    record_threads_free(&found);
+    return ok;
+}
+
+static bool invalid_numbers(const char *text, const char *what, struct error *err)
+{
+    error_set(err, "invalid list of %s '%s'", what, text);
+    return error_hint(err, "as ps shows them: 412,17");
+}
+
+static bool parse_threads(const char *text, void *value, struct error *err)
 {
     struct sampling_numbers *list = value;
     for (struct str rest = str_of(text); rest.len;) {
         uint64_t v;
-        if (!number_parse_u64(str_cut(&rest, ','), &v) || v == 0 || v >= UINT32_MAX) {
-            error_set(err, "invalid list of processes or threads '%s'", text);
-            return error_hint(err, "as ps shows them: 412,17");
-        }
-        if (list->count == SAMPLING_NUMBERS_MAX)
-            return error_set(err, "more than %d processes or threads",
-                             SAMPLING_NUMBERS_MAX);
-        list->items[list->count++] = (uint32_t)v;
+        if (!number_parse_u64(str_cut(&rest, ','), &v) || v == 0 || v >= UINT32_MAX)
+            return invalid_numbers(text, "threads", err);
+        if (!add_number(list, (uint32_t)v, err))
+            return false;
     }
-    return list->count || error_set(err, "empty list of processes or threads");
+    return list->count || error_set(err, "empty list of threads");
+}
+
+static bool is_name(struct str word)
+{
+    size_t digits = 0;
+    while (digits < word.len && byte_is_digit(word.ptr[digits]))
+        digits++;
+    return digits < word.len && word.ptr[0] != '-';
+}
+
+/* Numbers and names. */
+static bool parse_processes(const char *text, void *value, struct error *err)
+{
+    struct sampling_numbers *list = value;
+    for (struct str rest = str_of(text); rest.len;) {
+        uint64_t v;
+        struct str word = str_cut(&rest, ',');
+        if (is_name(word)) {
+            if (!add_processes_named(list, word, err))
+                return false;
+            continue;
+        }
+        if (!number_parse_u64(word, &v) || v == 0 || v >= UINT32_MAX)
+            return invalid_numbers(text, "processes", err);
+        if (!add_number(list, (uint32_t)v, err))
+            return false;
+    }
+    return list->count || error_set(err, "empty list of processes");
+}
+
+static bool find_cgroup(enum os_cgroup_kind kind, const char *name,
+                        struct sampling_targets *t, struct error *err)
+{
+    t->cgroup = t->found_cgroup;
+    return os_cgroup_find(kind, name, NULL, t->found_cgroup, sizeof t->found_cgroup, err);
+}
+
+static bool parse_service(const char *text, void *value, struct error *err)
+{
+    return find_cgroup(OS_CGROUP_SERVICE, text, value, err);
+}
+
+static bool parse_container(const char *text, void *value, struct error *err)
+{
+    return find_cgroup(OS_CGROUP_CONTAINER, text, value, err);
 }
 
 static bool parse_cpus(const char *text, void *value, struct error *err)
@@ -155,17 +222,22 @@ const struct option sampling_options[] = {
 
 const struct option sampling_target_options[] = {
     {"all-cpus", 'a', NULL, "all processes of this machine", OPTION_FLAG, OFF(everyone)},
-    {"pid", 'p', "LIST", "these processes and their new children", OPTION_PARSED,
-     OFF(pids), .parse = parse_numbers},
+    {"pid", 'p', "LIST", "these processes, by number or name, and all that they started",
+     OPTION_PARSED, OFF(pids), .parse = parse_processes},
     {"tid", 't', "LIST", "these threads", OPTION_PARSED, OFF(tids),
-     .parse = parse_numbers},
+     .parse = parse_threads},
     {"cpu", 'C', "LIST", "all processes on these CPUs: 0-3,7", OPTION_PARSED, OFF(cpus),
      .parse = parse_cpus},
     {"uid", 'u', "USER", "all processes of this user (name or number)", OPTION_STRING,
      OFF(user)},
     {"cgroup", 'G', "PATH", "all processes of this cgroup: system.slice/cron.service",
      OPTION_STRING, OFF(cgroup)},
-    {"no-inherit", 'i', NULL, "exclude new threads and child processes", OPTION_FLAG,
+    {"service", 0, "UNIT", "all processes of this unit of systemd: cron", OPTION_PARSED,
+     0, .parse = parse_service},
+    {"container", 0, "ID",
+     "all processes of this container: its id (12 digits at least), or its name in LXC",
+     OPTION_PARSED, 0, .parse = parse_container},
+    {"no-inherit", 'i', NULL, "exclude child processes, and new threads", OPTION_FLAG,
      OFF(alone)},
     {0}};
 
