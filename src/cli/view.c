@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke view: serves the viewer page with a profile to a browser on this machine. */
 #include "base/format.h"
+#include "cli/browser.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/load.h"
@@ -9,11 +10,9 @@
 #include "engine/home.h"
 #include "engine/sources.h"
 #include "export/html_page.h"
-#include "os/child.h"
 #include "os/file.h"
 #include "os/server.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 #define PORT_MOST 65535
 
@@ -93,23 +92,6 @@ static int make_page_of(void *context, const char *path)
     return command_status(ok, &err);
 }
 
-/* Opens the user's browser if there is a desktop. */
-static void open_browser(const char *address)
-{
-    static char program[] = "xdg-open";
-    char copy[128];
-    struct error err;
-    struct os_child child;
-    struct os_user_ids person = os_invoking_user();
-    if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))
-        return;
-    format_text(copy, sizeof copy, "%s", address);
-    char *const argv[] = {program, copy, NULL};
-    if (!os_child_prepare(&child, argv, &person, &err) ||
-        !os_child_start(&child, program, &err))
-        message_note("cannot open a browser: %s", err.message);
-}
-
 /* The addresses of the server: one is printed, one is passed to the started browser. */
 enum { FOR_TERMINAL, FOR_BROWSER };
 
@@ -122,7 +104,7 @@ static void invite_browser(struct os_server *server)
     char address[OS_SERVER_ADDRESS];
     struct error err;
     if (os_server_invite(server, FOR_BROWSER, BROWSER_SECONDS, address, &err))
-        open_browser(address);
+        browser_open(address);
     else
         message_note("cannot open a browser: %s", err.message);
 }
@@ -164,7 +146,7 @@ static bool serve(struct viewer_settings *s, struct str page, struct str bare,
         fflush(stdout);
         if (!s->load.quiet)
             message_note("serving until Ctrl-C; the address works once");
-        if (!s->no_browser)
+        if (!s->no_browser && browser_is_available())
             invite_browser(&server);
         ok = serve_browsers(&server, &home, &wait, s->load.quiet, err);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page, /api/status and /api/processes. */
+/* The page, its invitations, /api/status and /api/processes. */
 #include "base/number.h"
 #include "codec/json.h"
 #include "daemon/api_parts.h"
@@ -79,4 +79,17 @@ void api_status(struct daemon_api *api, const struct http_query *q, struct http_
     json_end(&w, JSON_OBJECT);
     put_store(&w, api);
     json_end(&w, JSON_OBJECT);
+}
+
+void api_invite(struct daemon_api *api, const struct http_query *q, struct http_reply *r)
+{
+    struct error err;
+    char text[HTTP_INVITE_SIZE];
+    (void)api;
+    if (http_query_invite(q, text)) {
+        output_format(&r->body, "/%s%s\n", text[0] ? "?token=" : "", text);
+    } else {
+        error_set(&err, "there are no random bytes");
+        api_fail(r, STATUS_FAILED, &err);
+    }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/daemon.h"
+#include "daemon/address.h"
 #include "daemon/api.h"
 #include "daemon/history.h"
 #include "daemon/metrics.h"
@@ -32,6 +33,7 @@ struct daemon {
     struct daemon_api api;
     struct http_settings http_settings;
     struct http_server *http; /* or NULL */
+    int address;              /* the file of its address; -1: none */
     uint64_t window_start;    /* ns of the samples' clock */
     uint64_t offset;          /* from the samples' clock to the time of day */
     uint64_t lost;            /* when the window began */
@@ -244,6 +246,19 @@ static bool start_lepd(struct daemon *d, struct error *err)
     return d->lepd != NULL;
 }
 
+/* For stoke live, without which the daemon is as good. */
+static void write_address(struct daemon *d)
+{
+    const struct daemon_settings *s = d->settings;
+    struct daemon_address a = {.is_encrypted = s->certificate != NULL};
+    struct error err;
+    daemon_address_set(&a, s->listen, http_server_port(d->http));
+    format_text(a.token, sizeof a.token, "%s", s->token ? s->token : "");
+    d->address = daemon_address_write(&a, s->store, &err);
+    if (d->address < 0)
+        engine_note(d->report, "stoke live does not find this daemon: %s", err.message);
+}
+
 static bool start_http(struct daemon *d, struct error *err)
 {
     if (!d->settings->listen)
@@ -261,9 +276,11 @@ static bool start_http(struct daemon *d, struct error *err)
                                               .answer = daemon_api_answer,
                                               .context = &d->api};
     d->http = http_server_start(&d->http_settings, err);
-    if (d->http)
-        engine_note(d->report, "HTTP is served at port %u", http_server_port(d->http));
-    return d->http != NULL;
+    if (!d->http)
+        return false;
+    engine_note(d->report, "HTTP is served at port %u", http_server_port(d->http));
+    write_address(d);
+    return true;
 }
 
 static bool run(struct daemon *d, struct error *err)
@@ -296,6 +313,7 @@ bool daemon_run(const struct daemon_settings *settings,
         return error_memory(err);
     d->settings = settings;
     d->report = report;
+    d->address = -1;
     d->live.wait = (struct os_wait){.epoll = -1, .signals = -1};
     d->history.limits = settings->limits;
     d->history.report = report;
@@ -316,6 +334,7 @@ bool daemon_run(const struct daemon_settings *settings,
     daemon_metrics_deinit(&d->metrics);
     daemon_recent_deinit(&d->recent);
     daemon_history_deinit(&d->history);
+    daemon_address_remove(settings->store, d->address); /* another one may start now */
     free(d);
     return ok;
 }

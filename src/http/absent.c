@@ -20,6 +20,12 @@ void http_query_each(const struct http_query *q, const char *name,
     (void)q, (void)name, (void)each, (void)context;
 }
 
+bool http_query_invite(const struct http_query *q, char text[HTTP_INVITE_SIZE])
+{
+    (void)q, (void)text;
+    return false;
+}
+
 struct http_server *http_server_start(const struct http_settings *settings,
                                       struct error *err)
 {

@@ -2,6 +2,7 @@
 #include "http/access.h"
 #include "base/format.h"
 #include "os/http.h"
+#include "os/machine.h"
 
 static const char *field(struct MHD_Connection *c, const char *name)
 {
@@ -82,13 +83,41 @@ unsigned http_access_check(const struct http_access *a, struct MHD_Connection *c
     return MHD_HTTP_UNAUTHORIZED;
 }
 
-bool http_access_by_address(const struct http_access *a, struct MHD_Connection *c,
-                            char *cookie, size_t size)
+bool http_access_invite(struct http_access *a, char text[HTTP_INVITE_SIZE])
+{
+    unsigned char bytes[HTTP_INVITE_SIZE / 2];
+    struct http_invite *i = &a->invites[a->invited++ % HTTP_INVITES];
+    if (!os_random(bytes, sizeof bytes))
+        return false;
+    for (size_t at = 0; at < sizeof bytes; at++)
+        format_text(text + 2 * at, 3, "%02x", bytes[at]);
+    i->until = os_clock_monotonic() + HTTP_INVITE_SECONDS * (uint64_t)1000000000;
+    format_text(i->text, sizeof i->text, "%s", text);
+    return true;
+}
+
+/* Each works once. */
+static bool is_invited(struct http_access *a, struct str given)
+{
+    uint64_t now = os_clock_monotonic();
+    for (size_t at = 0; at < HTTP_INVITES; at++) {
+        struct http_invite *i = &a->invites[at];
+        if (!i->text[0] || now > i->until || !http_same_secret(given, str_of(i->text)))
+            continue;
+        i->text[0] = '\0';
+        return true;
+    }
+    return false;
+}
+
+bool http_access_by_address(struct http_access *a, struct MHD_Connection *c, char *cookie,
+                            size_t size)
 {
     char name[32];
     const char *given =
         http_library->lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "token");
-    if (!a->token || !given || !is_token(a, str_of(given)))
+    if (!a->token || !given ||
+        !(is_token(a, str_of(given)) || is_invited(a, str_of(given))))
         return false;
     cookie_name(a, name, sizeof name);
     size_t length =

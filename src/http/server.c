@@ -85,6 +85,18 @@ void http_query_each(const struct http_query *q, const char *name,
     http_library->get_connection_values(q->connection, MHD_GET_ARGUMENT_KIND, visit, &e);
 }
 
+bool http_query_invite(const struct http_query *q, char text[HTTP_INVITE_SIZE])
+{
+    struct http_server *s = q->server;
+    bool ok = true;
+    text[0] = '\0';
+    os_lock_acquire(&s->lock);
+    if (s->access.token)
+        ok = http_access_invite(&s->access, text);
+    os_lock_release(&s->lock);
+    return ok;
+}
+
 /* --- Workers ------------------------------------------------------------------------ */
 
 static void refuse(struct http_reply *r, unsigned status, const char *text)
@@ -93,11 +105,11 @@ static void refuse(struct http_reply *r, unsigned status, const char *text)
     output_text(&r->body, text);
 }
 
-static void answer(const struct http_server *s, const struct http_totals *totals,
+static void answer(struct http_server *s, const struct http_totals *totals,
                    struct exchange *x)
 {
     struct http_query q = {str_of(x->path), str_of(x->method), output_contents(&x->body),
-                           *totals, x->connection};
+                           *totals,         x->connection,     s};
     struct http_reply *r = &x->reply;
     if (x->is_too_large || x->body.failed)
         refuse(r, MHD_HTTP_CONTENT_TOO_LARGE, "The body of the request is too large.\n");
@@ -276,6 +288,17 @@ static enum MHD_Result send_cookie(struct MHD_Connection *c, const char *cookie)
     return result;
 }
 
+/* True if the address of the page admits the browser. */
+static bool is_admitted(struct http_server *s, struct exchange *x, char *cookie,
+                        size_t size)
+{
+    os_lock_acquire(&s->lock);
+    bool ok = strcmp(x->path, "/") == 0 &&
+              http_access_by_address(&s->access, x->connection, cookie, size);
+    os_lock_release(&s->lock);
+    return ok;
+}
+
 /* The head of a request has arrived. */
 static enum MHD_Result begin(struct http_server *s, struct exchange *x, bool *ended)
 {
@@ -283,8 +306,7 @@ static enum MHD_Result begin(struct http_server *s, struct exchange *x, bool *en
     const char *why = "";
     *ended = true;
     unsigned status = http_access_check(&s->access, x->connection, &why);
-    if (status == MHD_HTTP_UNAUTHORIZED && strcmp(x->path, "/") == 0 &&
-        http_access_by_address(&s->access, x->connection, cookie, sizeof cookie))
+    if (status == MHD_HTTP_UNAUTHORIZED && is_admitted(s, x, cookie, sizeof cookie))
         return send_cookie(x->connection, cookie);
     if (status)
         return send_refusal(s, x, status, why);

@@ -25,6 +25,7 @@
 #define HTTP_STREAMS_MAX 64 /* clients that receive events */
 #define HTTP_BODY_MAX ((size_t)1 << 20)
 #define HTTP_TOKEN_MIN 16
+#define HTTP_INVITE_SIZE 33 /* with the null */
 
 /* What the workers of a server have done since it started. */
 struct http_totals {
@@ -38,7 +39,7 @@ struct http_query {
     struct str method;         /* GET or POST */
     struct str body;           /* of a POST */
     struct http_totals totals; /* until now */
-    void *connection;          /* private */
+    void *connection, *server; /* private */
 };
 
 /* The value of an argument of the address, decoded; NULL if there is none. */
@@ -50,6 +51,11 @@ const char *http_query_field(const struct http_query *q, const char *name);
 /* Calls `each` with all values of an argument that may be given several times. */
 void http_query_each(const struct http_query *q, const char *name,
                      void (*each)(void *context, const char *value), void *context);
+
+/* Makes a text that replaces the token in the address /?token=TEXT once, within ten minutes, so
+ * that the token itself is in no process list and no browser's history. Empty if the server
+ * needs no token. False if there are no random bytes. */
+bool http_query_invite(const struct http_query *q, char text[HTTP_INVITE_SIZE]);
 
 struct http_reply {
     unsigned status;      /* 200 at first */

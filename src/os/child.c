@@ -153,6 +153,38 @@ bool os_child_run(struct os_child *c, int (*work)(void *context), void *context,
     return pid > 0 || error_set(err, "cannot start a process: %s", strerror(errno));
 }
 
+struct detached {
+    char *const *argv;
+    int input, output;
+};
+
+static int run_detached(void *context)
+{
+    const struct detached *d = context;
+    if (setsid() < 0 || chdir("/") != 0 || dup2(d->input, STDIN_FILENO) < 0 ||
+        dup2(d->output, STDOUT_FILENO) < 0 || dup2(d->output, STDERR_FILENO) < 0)
+        return 127;
+    execv(d->argv[0], d->argv);
+    dprintf(STDERR_FILENO, "cannot run '%s': %s\n", d->argv[0], strerror(errno));
+    return 127;
+}
+
+bool os_child_detach(struct os_child *c, char *const *argv, const char *output,
+                     struct error *err)
+{
+    struct detached d = {.argv = argv, .input = open("/dev/null", O_RDONLY | O_CLOEXEC)};
+    d.output = open(output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool ok = d.input >= 0 && d.output >= 0;
+    if (!ok)
+        error_set(err, "cannot write '%s': %s", output, strerror(errno));
+    ok = ok && os_child_run(c, run_detached, &d, err);
+    if (d.input >= 0)
+        close(d.input);
+    if (d.output >= 0)
+        close(d.output);
+    return ok;
+}
+
 bool os_child_terminate(struct os_child *c)
 {
     bool waits = c->go >= 0;

@@ -38,6 +38,12 @@ bool os_child_start(struct os_child *c, const char *name, struct error *err);
 bool os_child_run(struct os_child *c, int (*work)(void *context), void *context,
                   struct error *err);
 
+/* Starts the program argv[0], a path, in a session of its own and in the folder "/", so that
+ * it outlives this process. It has no input; its output is appended to the file, which only
+ * its owner can read. */
+bool os_child_detach(struct os_child *c, char *const *argv, const char *output,
+                     struct error *err);
+
 /* Returns true if the process has exited by now. */
 bool os_child_ended(struct os_child *c);
 

@@ -54,17 +54,30 @@ void os_file_wait_for_writer(const char *path, int64_t writer, int64_t owner)
         close(fd);
 }
 
-int os_file_lock_take(const char *path, struct error *err)
+static int create_lock(const char *path, struct error *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         error_set(err, "cannot create '%s': %s", path, strerror(errno));
         error_hint(err, "check the permissions of the folder");
-        return -1;
     }
+    return fd;
+}
+
+/* For users. */
+static void write_holder(int fd)
+{
+    if (ftruncate(fd, 0) == 0)
+        dprintf(fd, "%d\n", (int)getpid());
+}
+
+int os_file_lock_take(const char *path, struct error *err)
+{
+    int fd = create_lock(path, err);
+    if (fd < 0)
+        return -1;
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        if (ftruncate(fd, 0) == 0) /* for users: who holds it */
-            dprintf(fd, "%d\n", (int)getpid());
+        write_holder(fd);
         return fd;
     }
     if (errno == EWOULDBLOCK)
@@ -80,4 +93,65 @@ void os_file_lock_release(int lock)
 {
     if (lock >= 0)
         close(lock);
+}
+
+int os_file_lock_wait(const char *path, struct error *err)
+{
+    int fd = create_lock(path, err), got;
+    if (fd < 0)
+        return -1;
+    do
+        got = flock(fd, LOCK_EX);
+    while (got != 0 && errno == EINTR);
+    if (got == 0) {
+        write_holder(fd);
+        return fd;
+    }
+    error_set(err, "cannot lock '%s': %s", path, strerror(errno));
+    close(fd);
+    return -1;
+}
+
+/* A new file: a reader of the one before does not take its text for this process's. */
+int os_file_announce(const char *path, struct str text, struct error *err)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    unlink(path);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0 && fchmod(fd, 0600) == 0 && fcntl(fd, F_SETLK, &lock) == 0 &&
+        write(fd, text.ptr, text.len) == (ssize_t)text.len)
+        return fd;
+    error_set(err, "cannot write '%s': %s", path, strerror(errno));
+    os_file_withdraw(path, fd);
+    return -1;
+}
+
+void os_file_withdraw(const char *path, int fd)
+{
+    if (fd < 0)
+        return;
+    unlink(path);
+    close(fd);
+}
+
+static bool is_private(int fd)
+{
+    struct stat stat;
+    return fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_uid == geteuid() &&
+           (stat.st_mode & 077) == 0;
+}
+
+int64_t os_file_announced(const char *path, char *room, size_t size, struct str *text)
+{
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool runs = fd >= 0 && is_private(fd) && fcntl(fd, F_GETLK, &lock) == 0 &&
+                lock.l_type != F_UNLCK;
+    ssize_t got = runs ? pread(fd, room, size, 0) : 0;
+    if (fd >= 0)
+        close(fd);
+    if (got <= 0 || room[got - 1] != '\n')
+        return 0;
+    *text = (struct str){room, (size_t)got};
+    return lock.l_pid;
 }

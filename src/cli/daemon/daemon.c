@@ -3,6 +3,7 @@
 #include "daemon/daemon.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "daemon/address.h"
 #include "http/server.h"
 #include "lepd/server.h"
 #include "os/machine.h"
@@ -19,6 +20,7 @@ struct daemon_options {
     int64_t rate, window;
     int64_t days, megabytes;
     const char *lepd, *listen, *token_file, *certificate, *key;
+    bool has_own_token;
 };
 
 #define OFF(field) offsetof(struct daemon_options, field)
@@ -55,6 +57,8 @@ static const struct option server_option_table[] = {
      OPTION_PARSED, OFF(listen), .parse = parse_address},
     {"token-file", 0, "FILE", "requests need the token in this file", OPTION_STRING,
      OFF(token_file)},
+    {"own-token", 0, NULL, "requests need a new token, which stoke live knows",
+     OPTION_FLAG, OFF(has_own_token)},
     {"cert", 0, "FILE", "serve HTTPS with this certificate (PEM)", OPTION_STRING,
      OFF(certificate)},
     {"key", 0, "FILE", "the private key of the certificate (PEM)", OPTION_STRING,
@@ -70,7 +74,7 @@ static const struct option_group daemon_groups[] = {
     {"servers", server_option_table, 0, NULL},
     {0}};
 
-#define TOKEN_MAX 256
+#define TOKEN_MAX (DAEMON_TOKEN_SIZE - 1)
 
 /* Reads the token; it must outlive the daemon. */
 static bool read_token(const char *path, char room[TOKEN_MAX + 1], struct error *err)
@@ -106,9 +110,13 @@ static bool read_pem(const char *path, const char **out, struct error *err)
 static bool read_secrets(const struct daemon_options *o, char token[TOKEN_MAX + 1],
                          struct daemon_settings *s, struct error *err)
 {
+    if (o->token_file && o->has_own_token)
+        return error_set(err, "--token-file cannot be combined with --own-token");
     if (o->token_file && !read_token(o->token_file, token, err))
         return false;
-    s->token = o->token_file ? token : NULL;
+    if (o->has_own_token && !daemon_address_make_token(token))
+        return error_set(err, "there are no random bytes for a token");
+    s->token = o->token_file || o->has_own_token ? token : NULL;
     if (!o->certificate != !o->key)
         return error_set(err, "--cert needs --key, and --key needs --cert");
     return !o->certificate || (read_pem(o->certificate, &s->certificate, err) &&
