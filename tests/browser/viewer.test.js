@@ -828,6 +828,7 @@ int main(void)
         await put("touchStart", [600, 300]);
         await put("touchMove", [650, 300]);
         await put("touchMove", [720, 300]);
+        await page.waitForFunction((before) => window.stoke.steered.from < before, from);
         await put("touchEnd");
         const [after] = await span();
         assert.ok(Math.abs(from - after - 50) < 6, JSON.stringify([from, after]));

@@ -63,6 +63,7 @@ export class Pointer {
         this.touches.set(event.pointerId, event);
         this.tip.hide();
         this.chart.stopGlide();
+        clearTimeout(this.pressing); /* of the first finger */
         if (event.pointerType === "touch")
             this.pressing = window.setTimeout(() => {
                 if (this.touches.size > 1)
