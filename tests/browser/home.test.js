@@ -7,24 +7,9 @@ const fs = require("fs");
 const path = require("path");
 const { spawn, spawnSync } = require("child_process");
 const { PATIENCE, settle } = require("./activity.js");
-const { boxOf, key, saved } = require("./pages.js");
+const { boxOf, key, saved, serveHome } = require("./pages.js");
 
 const LOAD = path.join(__dirname, "..", "cli", "load.c");
-
-/* Serves the home in a folder of its own; returns the address. */
-async function home(bench) {
-    const folder = path.join(bench.folder, "recordings");
-    fs.mkdirSync(folder, { recursive: true });
-    const child = spawn(process.env.STOKE, ["view", "--no-browser", "-q"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"],
-        env: { ...process.env, XDG_STATE_HOME: path.join(bench.folder, "state") } });
-    bench.children.push({ close: () => child.kill("SIGTERM") });
-    bench.online = /^(file|blob|data):|^http:\/\/127\.0\.0\.1:/;
-    const address = await new Promise((done, fail) => {
-        child.stdout.once("data", (text) => done(String(text).trim()));
-        child.once("exit", (status) => fail(new Error(`stoke view ended with ${status}`)));
-    });
-    return { address, folder };
-}
 
 /* A busy process of load.c; null without a compiler. */
 function busy(bench) {
@@ -48,7 +33,7 @@ module.exports = (test) => {
             bench.note("skipped: no compiler, or the kernel does not let us record");
             return;
         }
-        const { address, folder } = await home(bench);
+        const { address, folder } = await serveHome(bench);
         const page = await bench.open(address);
         await page.waitForSelector("#app[data-ready]");
         assert.equal(new URL(page.url()).pathname, "/", "no token in the address");
@@ -124,7 +109,7 @@ module.exports = (test) => {
     });
 
     test("a recording that fails says why; a command is split as a shell does it", async (bench) => {
-        const { address } = await home(bench);
+        const { address } = await serveHome(bench);
         const page = await bench.open(address);
         bench.expectsErrors = true; /* the console reports a refused request */
         await page.waitForSelector("#app[data-ready]");

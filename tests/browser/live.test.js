@@ -3,7 +3,7 @@
 "use strict";
 
 const assert = require("assert").strict;
-const { app, daemon, live, load, until } = require("./live_pages.js");
+const { app, daemon, daemonOrSkip, live, load, until } = require("./live_pages.js");
 
 const heardAfter = (page, time) => until(page, (after) => window.stoke.live.lostSince === null && window.stoke.live.heard > after, time);
 
@@ -36,11 +36,9 @@ module.exports = (test) => {
     }
 
     test("shows metrics, processes and the samples of the last seconds, which move", async (bench) => {
-        const served = await daemon(bench);
-        if (!served.port) {
-            bench.note(`SKIP the daemon cannot run here: ${served.said()}`);
+        const served = await daemonOrSkip(bench);
+        if (!served)
             return;
-        }
         load(bench);
         const page = await live(bench, served);
         await until(page, () => window.stoke.shown && window.stoke.shown.total > 0);
@@ -76,11 +74,9 @@ module.exports = (test) => {
     });
 
     test("a dragged span is held, compared, and left by Back; after a restart the page continues", async (bench) => {
-        const served = await daemon(bench);
-        if (!served.port) {
-            bench.note("SKIP the daemon cannot run here");
+        const served = await daemonOrSkip(bench);
+        if (!served)
             return;
-        }
         load(bench);
         const page = await live(bench, served);
         await until(page, () => window.stoke.shown && window.stoke.shown.total > 0 && window.stoke.live.series.count > 0);

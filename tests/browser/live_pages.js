@@ -27,6 +27,15 @@ async function daemon(bench, options = {}) {
     return { port, said: () => said, stop, address: `http://127.0.0.1:${port}` };
 }
 
+/* The same; null if it cannot run here, which the test then says. */
+async function daemonOrSkip(bench) {
+    const served = await daemon(bench);
+    if (served.port)
+        return served;
+    bench.note(`SKIP the daemon cannot run here: ${served.said()}`);
+    return null;
+}
+
 function load(bench) {
     const busy = spawn("sh", ["-c", "while :; do :; done"]);
     bench.children.push({ close: () => busy.kill("SIGKILL") });
@@ -43,4 +52,4 @@ async function live(bench, served, query = "", options = {}) {
 const app = (page, what) => page.evaluate(`window.stoke.${what}`);
 const until = (page, what, given) => page.waitForFunction(what, given, { polling: 100 });
 
-module.exports = { app, daemon, live, load, until };
+module.exports = { app, daemon, daemonOrSkip, live, load, until };

@@ -5,7 +5,7 @@
 const assert = require("assert").strict;
 const fs = require("fs");
 const path = require("path");
-const { spawnSync } = require("child_process");
+const { spawn, spawnSync } = require("child_process");
 const { settle } = require("./activity.js");
 
 function stoke(...args) {
@@ -80,4 +80,19 @@ async function saved(page, title) {
     return { name: download.suggestedFilename(), text: fs.readFileSync(await download.path()) };
 }
 
-module.exports = { VIEWS, boxOf, chips, emptyPage, key, openPage, press, report, saved, spans, stoke, total };
+/* Serves the home in a folder of its own; returns the address. */
+async function serveHome(bench) {
+    const folder = path.join(bench.folder, "recordings");
+    fs.mkdirSync(folder, { recursive: true });
+    const child = spawn(process.env.STOKE, ["view", "--no-browser", "-q"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"],
+        env: { ...process.env, XDG_STATE_HOME: path.join(bench.folder, "state") } });
+    bench.children.push({ close: () => child.kill("SIGTERM") });
+    bench.online = /^(file|blob|data):|^http:\/\/127\.0\.0\.1:/;
+    const address = await new Promise((done, fail) => {
+        child.stdout.once("data", (text) => done(String(text).trim()));
+        child.once("exit", (status) => fail(new Error(`stoke view ended with ${status}`)));
+    });
+    return { address, folder };
+}
+
+module.exports = { VIEWS, boxOf, chips, emptyPage, key, openPage, press, report, saved, serveHome, spans, stoke, total };

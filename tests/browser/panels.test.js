@@ -7,7 +7,7 @@ const fs = require("fs");
 const net = require("net");
 const os = require("os");
 const path = require("path");
-const { app, daemon, live, load, until } = require("./live_pages.js");
+const { app, daemonOrSkip, live, load, until } = require("./live_pages.js");
 
 const UNITS = { "%": 0.01, B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40, "B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "/s": 1 };
 
@@ -174,11 +174,9 @@ module.exports = (test) => {
     }
 
     test("CPUs, memory, disks, network, processes and services as in /proc", async (bench) => {
-        const served = await daemon(bench);
-        if (!served.port) {
-            bench.note(`SKIP the daemon cannot run here: ${served.said()}`);
+        const served = await daemonOrSkip(bench);
+        if (!served)
             return;
-        }
         const busy = load(bench);
         const page = await live(bench, served);
         await until(page, () => window.stoke.shown && window.stoke.live.processes.length > 0 && window.stoke.live.heard > 0);

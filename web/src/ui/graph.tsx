@@ -345,7 +345,7 @@ function Picture({ app, drawn }: { app: App; drawn: Drawn }) {
                 const lines = linesOf(found.function, total, app.shown?.base_total ?? 0);
                 return (
                     <g key={found.function.label} class={`function ${found.function.label === label ? "chosen" : ""} ${found.match ? "match" : ""}`} role="treeitem" tabIndex={-1}
-                        aria-selected={found.function.label === label} aria-label={lines.join(", ")} data-label={found.function.label}
+                        aria-selected={found.function.label === label} aria-description={lines.slice(1).join(", ")} data-label={found.function.label}
                         transform={`translate(${box.x} ${box.y})`}
                         onClick={() => void app.choose(found.function.label)}
                         onDblClick={() => void app.filters.add({ verb: "focus", text: act(i).name, exact: true })}

@@ -90,7 +90,7 @@ function Processes({ app, home }: { app: App; home: Home }) {
             <div class="list" onMouseEnter={() => home.hold(true)} onMouseLeave={() => home.hold(false)} onFocusIn={() => home.hold(true)} onFocusOut={() => home.hold(false)}>
                 <table>
                     <thead><tr>
-                        <th aria-label="Chosen" /><th>Process</th><th>pid</th><th class="service">Service</th><th class="past-cell" aria-label="CPU time of the last readings" />
+                        <th><span class="spoken">Chosen</span></th><th>Process</th><th>pid</th><th class="service">Service</th><th class="past-cell"><span class="spoken">CPU time of the last readings</span></th>
                         <th aria-sort={home.byMemory ? "none" : "descending"}><button type="button" onClick={() => sort(false)}>CPU{home.byMemory ? "" : " \u2193"}</button></th>
                         <th aria-sort={home.byMemory ? "descending" : "none"}><button type="button" onClick={() => sort(true)}>Memory{home.byMemory ? " \u2193" : ""}</button></th>
                     </tr></thead>
@@ -270,7 +270,7 @@ export function HomeView({ app, home, version }: { app: App; home: Home; version
                     <Licences />
                 </div>
             </main>
-            <div class="status"><span>Nothing leaves this machine. Only this browser may use this page.</span><span class="grow" /><span>stoke {version}</span></div>
+            <footer class="status"><span>Nothing leaves this machine. Only this browser may use this page.</span><span class="grow" /><span>stoke {version}</span></footer>
         </>
     );
 }

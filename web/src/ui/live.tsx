@@ -37,7 +37,7 @@ function Header({ app, live }: { app: App; live: Live }) {
     return (
         <header>
             <span class="brand">stoke</span>
-            <b class="file">{shownName(live.status?.host ?? "") || "this machine"}</b>
+            <h1 class="file">{shownName(live.status?.host ?? "") || "this machine"}</h1>
             <Facts live={live} />
             <span class="grow" />
             <State live={live} />
@@ -56,7 +56,7 @@ function Header({ app, live }: { app: App; live: Live }) {
 
 function Bar({ app, live }: { app: App; live: Live }) {
     return (
-        <div class="bar">
+        <section class="bar" aria-label="Selection">
             <div class="chips" role="group" aria-label="Span and filters">
                 <b class="crumb now">{live.following ? `Last ${WINDOW} s` : spanName(live.span ?? live.requested)}</b>
                 {live.comparing && <span class="faint">against the span that you drag next</span>}
@@ -78,7 +78,7 @@ function Bar({ app, live }: { app: App; live: Live }) {
                 {RANGES.map(([seconds, title]) => <button key={seconds} type="button" role="radio" aria-checked={live.range === seconds} onClick={() => live.setRange(seconds)}>{title}</button>)}
             </span>
             <Search app={app} />
-        </div>
+        </section>
     );
 }
 
@@ -87,7 +87,7 @@ function Tabs({ app, live }: { app: App; live: Live }) {
         <button key={title} type="button" role="tab" aria-selected={selected} tabIndex={selected ? 0 : -1} onClick={open}>{title}</button>
     );
     return (
-        <nav class="tabs" role="tablist" aria-label="Views" onKeyDown={(event) => {
+        <div class="tabs" role="tablist" aria-label="Views" onKeyDown={(event) => {
             const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
             const all = [...event.currentTarget.children] as HTMLElement[];
             const next = all[(all.indexOf(document.activeElement as HTMLElement) + (step ?? 0) + all.length) % all.length];
@@ -100,7 +100,7 @@ function Tabs({ app, live }: { app: App; live: Live }) {
         }}>
             {viewsOf(app).map(([view, title]) => tab(live.panel === null && app.state.view === view, title, () => { live.setPanel(null); app.setView(view); }))}
             {PANELS.map(([panel, title]) => tab(live.panel === panel, title, () => live.setPanel(panel)))}
-        </nav>
+        </div>
     );
 }
 
@@ -142,10 +142,10 @@ export function LiveRoot({ app, live }: { app: App; live: Live }) {
             <Bar app={app} live={live} />
             <Fault app={app} />
             <LiveTrackPane live={live} looks={app.looks} />
-            <div class="tab-bar">
+            <section class="tab-bar" aria-label="View">
                 <Tabs app={app} live={live} />
                 {graph && app.shown && <ViewTools app={app} />}
-            </div>
+            </section>
             <div class="panel sided">
                 <main tabIndex={-1}>
                     {!graph ? <LivePanel live={live} /> : app.shown && !live.empty ? <Content app={app} /> : <Nothing live={live} />}

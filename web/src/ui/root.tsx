@@ -18,7 +18,6 @@ import { HomeView } from "./home";
 import { Sandwich } from "./sandwich";
 import { Source } from "./source";
 import { Sheet } from "./sheet";
-import { Splitter } from "./splitter";
 import { Summary } from "./summary";
 import { Bar, ColorTools, Tools } from "./toolbar";
 import { TrackPane } from "./tracks";
@@ -128,7 +127,7 @@ function Status({ app }: { app: App }) {
 
 function Tabs({ app }: { app: App }) {
     return (
-        <nav class="tabs" role="tablist" aria-label="Views" onKeyDown={(event) => {
+        <div class="tabs" role="tablist" aria-label="Views" onKeyDown={(event) => {
             const views = viewsOf(app);
             const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
             const at = views.findIndex(([view]) => view === app.state.view);
@@ -146,7 +145,7 @@ function Tabs({ app }: { app: App }) {
                     {title}{view === "marks" && app.tracks.info?.marks.length ? <small>{count(app.tracks.info.marks.length)}</small> : null}
                 </button>
             ))}
-        </nav>
+        </div>
     );
 }
 
@@ -237,7 +236,7 @@ export function Root({ app, version }: { app: App; version: string }) {
                     <header>
                         {app.home ? <a class="brand" href="/home" title="Home: record, recent recordings">stoke</a>
                             : <button type="button" class="brand" title="Open another file (Ctrl+O)" onClick={() => chooseFile(app, false)}>stoke</button>}
-                        <b class="file">{app.comparedWith ? `${shownName(app.comparedWith)} \u2192 ${shownName(app.name)}` : shownName(app.name)}</b>
+                        <h1 class="file">{app.comparedWith ? `${shownName(app.comparedWith)} \u2192 ${shownName(app.name)}` : shownName(app.name)}</h1>
                         <Facts app={app} />
                         <span class="grow" />
                         <Tools app={app} />
@@ -245,11 +244,10 @@ export function Root({ app, version }: { app: App; version: string }) {
                     <Bar app={app} />
                     <Fault app={app} />
                     <TrackPane app={app} />
-                    <Splitter app={app} />
-                    <div class="tab-bar">
+                    <section class="tab-bar" aria-label="View">
                         <Tabs app={app} />
                         <ViewTools app={app} />
-                    </div>
+                    </section>
                     <div class={`panel ${sideView(app) && app.appearance.side ? "sided" : ""}`}>
                         <main tabIndex={-1}>
                             <Content app={app} />

@@ -12,7 +12,7 @@ interface Props {
     row(at: number): ComponentChildren;
     onRange?(from: number, to: number): void;
     label: string;
-    role: "rowgroup" | "tree";
+    role: "rowgroup";
     keys?: Omit<List, "length" | "at">; /* what keys do */
     showing?: number; /* a row to scroll to; keys begin at it */
     beside?: boolean; /* another table has the focus first */
@@ -60,14 +60,14 @@ export function Rows({ count, row, onRange, label, role, keys, showing, beside =
 const FEW = 10; /* samples: a share of fewer is not significant */
 
 /* A number with its share as a bar; of few samples it is faint, and the confidence
- * interval of the share is its title. `samples` are those of the total. */
-export function Figure({ value, total, unit, samples = 0 }: { value: number; total: number; unit: string; samples?: number }) {
+ * interval of the share is its title. `samples` are those of the total. `alone`: not in a table. */
+export function Figure({ value, total, unit, samples = 0, alone = false }: { value: number; total: number; unit: string; samples?: number; alone?: boolean }) {
     const part = total > 0 ? Math.max(0, Math.min(1, value / total)) : 0;
     const own = part * samples;
     const few = own > 0 && own < FEW - 1e-6;
     const [low, high] = few ? interval(value, total, samples) : [0, 0];
     return (
-        <span class={`figure ${few ? "few" : ""} ${value === 0 ? "none" : ""}`} role="cell"
+        <span class={`figure ${few ? "few" : ""} ${value === 0 ? "none" : ""}`} role={alone ? undefined : "cell"}
             title={few ? `about ${own.toFixed(0)} ${own.toFixed(0) === "1" ? "sample" : "samples"}, too few: the 95 % confidence interval of the share is ${shares(low, high)}` : ""}>
             <i style={{ width: `${part * 100}%` }} />
             <b>{weight(value, unit)}</b>

@@ -93,7 +93,7 @@ function Parts({ app, info }: { app: App; info: SummaryInfo }) {
                 {info.threads.slice(0, 100).map((t, i) => (
                     <button type="button" key={i} class="part" title="Show only this thread" onClick={() => void app.filters.add(
                         t.tid === undefined ? { verb: "comm", text: t.name } : { verb: "tid", text: String(t.tid) })}>
-                        <Figure value={t.weight} total={info.weight} unit={unit} />
+                        <Figure alone value={t.weight} total={info.weight} unit={unit} />
                         <span>{threadName(t)}</span>
                     </button>
                 ))}
@@ -104,7 +104,7 @@ function Parts({ app, info }: { app: App; info: SummaryInfo }) {
                     <h2>Labels</h2>
                     {info.labels.slice(0, 100).map((label) => (
                         <button type="button" key={`${label.key}=${label.value}`} class="part" title="Show only samples with this label" onClick={() => void app.filters.add(labelFilter([label]))}>
-                            <Figure value={label.weight} total={info.weight} unit={unit} />
+                            <Figure alone value={label.weight} total={info.weight} unit={unit} />
                             <span>{shownName(`${label.key}=${label.value}`)}</span>
                         </button>
                     ))}
@@ -115,7 +115,7 @@ function Parts({ app, info }: { app: App; info: SummaryInfo }) {
                 <h2>Modules</h2>
                 {info.modules.slice(0, 100).map((m, i) => (
                     <div key={i} class="part" title={m.build ? `${m.name}\nbuild ${m.build}` : m.name}>
-                        <Figure value={m.weight} total={info.weight} unit={unit} />
+                        <Figure alone value={m.weight} total={info.weight} unit={unit} />
                         <span>{shownName(baseName(m.name)) || "(unknown)"}</span>
                     </div>
                 ))}

@@ -135,16 +135,16 @@ export function ColorTools({ app }: { app: App }) {
 export function Bar({ app }: { app: App }) {
     if (isPhone())
         return (
-            <div class="bar">
+            <section class="bar" aria-label="Selection">
                 <Crumbs app={app} />
                 {app.searching || app.state.search ? <Search app={app} /> : null}
-            </div>
+            </section>
         );
     return (
-        <div class="bar">
+        <section class="bar" aria-label="Selection">
             <EventChoice app={app} />
             <FilterBar app={app} />
             <Search app={app} />
-        </div>
+        </section>
     );
 }

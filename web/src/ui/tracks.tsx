@@ -9,6 +9,7 @@ import { tokens } from "../tokens";
 import type { Track } from "../tracks";
 import { TracksView } from "../tracks_view";
 import { DRAG_LEAST } from "../viewport";
+import { Splitter } from "./splitter";
 import { TrackMenu, type TrackMenuAt } from "./track_menu";
 import { TrackTip } from "./track_tip";
 
@@ -60,14 +61,14 @@ function figureOf(app: App, view: TracksView, row: Track): string {
     return row.kind === "cpu" ? share(strip.running, span) : strip.running > 0 ? time(strip.running) : "0";
 }
 
-function spokenOf(app: App, view: TracksView, row: Track): string {
+/* What is read after the name and the value. */
+function spokenOf(view: TracksView, row: Track): string | undefined {
     const strip = view.stripOf(row);
-    const name = [nameOf(app, row), idOf(app, row)].filter(Boolean).join(" ");
     if (!strip || row.kind === "machine")
-        return `${name} ${figureOf(app, view, row)}`.trim();
+        return undefined;
     const span = view.to - view.from;
     const waits = strip.waiting > 0 ? `, waiting ${share(strip.waiting, span)}` : "";
-    return `${name}, running ${share(strip.running, span)}${waits}`;
+    return `running ${share(strip.running, span)}${waits}`;
 }
 
 interface LabelProps {
@@ -97,7 +98,7 @@ function Label({ app, view, row, at, active, onActive, onMenu }: LabelProps) {
     const machine = row.kind === "machine" ? view.stripOf(row) : undefined;
     const cpus = tracks.info?.cpus.length ?? 0;
     return (
-        <div id={`track-${at}`} role="option" aria-selected={tracks.isSelected(row)} aria-label={spokenOf(app, view, row)}
+        <div id={`track-${at}`} role="option" aria-selected={tracks.isSelected(row)} aria-description={spokenOf(view, row)}
             class={`label ${row.kind} ${tracks.isSelected(row) ? "chosen" : ""} ${active ? "at" : ""}`}
             style={{ top: `${row.top}px`, height: `${row.label || row.height}px` }}
             onPointerDown={(event) => { grip.current = event.button === 0 && process >= 0 && event.pointerType !== "touch" ? { y: event.clientY, moved: false } : null; }}
@@ -343,6 +344,7 @@ export function TrackPane({ app }: { app: App }) {
                 </div>
             </div>
             <Foot app={app} />
+            <Splitter app={app} />
             {menu && <TrackMenu app={app} at={menu} close={() => setMenu(null)} />}
         </section>
     );

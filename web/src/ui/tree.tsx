@@ -91,19 +91,19 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
             void openFunction(app, line.row.function.label);
     };
     return (
-        <div class={`table calls ${up ? "up" : ""} ${compared ? "compared" : ""}`}>
-            <div class="heads">
-                {up ? <span title="For a function its self weight; for a caller below it, the part that came through it">Self</span>
-                    : <><span>Total</span><span>Self</span></>}
-                {compared && <span title="In percentage points">Change %</span>}
-                <span>{up ? "Function, and below it its callers" : "Function, and below it its callees"}</span>
-                <span>Module</span>
+        <div class={`table calls ${up ? "up" : ""} ${compared ? "compared" : ""}`} role="treegrid" aria-label={up ? "Bottom up" : "Top down"}>
+            <div class="heads" role="row">
+                {up ? <span role="columnheader" title="For a function its self weight; for a caller below it, the part that came through it">Self</span>
+                    : <><span role="columnheader">Total</span><span role="columnheader">Self</span></>}
+                {compared && <span role="columnheader" title="In percentage points">Change %</span>}
+                <span role="columnheader">{up ? "Function, and below it its callers" : "Function, and below it its callees"}</span>
+                <span role="columnheader">Module</span>
             </div>
-            <Rows count={lines.length} label={up ? "Bottom up" : "Top down"} role="tree" keys={{ go: choose, toggle: () => toggle(at), fold, enter: () => enter(at) }} showing={at} row={(i) => {
+            <Rows count={lines.length} label={up ? "Bottom up" : "Top down"} role="rowgroup" keys={{ go: choose, toggle: () => toggle(at), fold, enter: () => enter(at) }} showing={at} row={(i) => {
                 const { row, depth, open } = lines[i] as Line;
                 const f = row.function;
                 return (
-                    <div key={i} class={`row ${i === at ? "at" : ""} ${f.label === app.chosen?.label ? "chosen" : ""}`} role="treeitem"
+                    <div key={i} class={`row ${i === at ? "at" : ""} ${f.label === app.chosen?.label ? "chosen" : ""}`} role="row"
                         aria-level={depth + 1} aria-expanded={row.children ? open : undefined} onClick={() => choose(i)} onDblClick={() => enter(i)}
                         onContextMenu={(event) => {
                             event.preventDefault();
@@ -114,7 +114,7 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
                         <Figure value={row.total} total={total} unit={unit} samples={samples} />
                         {!up && <Figure value={row.self} total={total} unit={unit} samples={samples} />}
                         {compared && <Change change={row.change} />}
-                        <span class="name" style={{ paddingLeft: `${Math.min(depth, DEEPEST_SHOWN) * 14}px` }}>
+                        <span class="name" role="cell" style={{ paddingLeft: `${Math.min(depth, DEEPEST_SHOWN) * 14}px` }}>
                             <button type="button" class="twist" tabIndex={-1} aria-label={open ? "Close" : "Open"} disabled={row.children === 0}
                                 onClick={(event) => { event.stopPropagation(); toggle(i); }}>
                                 {row.children === 0 ? "" : open ? "\u25be" : "\u25b8"}
@@ -123,7 +123,7 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
                             <Dot app={app} of={f} />
                             <Ends text={f.name} />
                         </span>
-                        <span class="module" title={f.module}>{shownName(baseName(f.module))}</span>
+                        <span class="module" role="cell" title={f.module}>{shownName(baseName(f.module))}</span>
                     </div>
                 );
             }} />
