@@ -134,7 +134,6 @@ export class Home {
     recording: Recording = { state: "none" };
     opening = ""; /* the name of the file that is being opened */
     byMemory = false;
-    held: Group[] | null = null; /* the order while the pointer or the focus is in the list */
     search = "";
     error: { message: string; hint: string } | null = null;
     gone = ""; /* the names of chosen processes that have ended */
@@ -227,18 +226,7 @@ export class Home {
             found.set(key, group);
         }
         const size = (g: Group): number => this.byMemory ? g.memory : (g.cpu ?? 0);
-        const groups = [...found.values()].sort((a, b) => size(b) - size(a) || b.memory - a.memory || (a.pids[0] ?? 0) - (b.pids[0] ?? 0));
-        if (!this.held)
-            return groups;
-        const order = new Map(this.held.map((g, i) => [`${g.name}\n${g.service}`, i]));
-        const at = (g: Group): number => order.get(`${g.name}\n${g.service}`) ?? order.size;
-        return groups.sort((a, b) => at(a) - at(b));
-    }
-
-    /* A row does not move away from the pointer. */
-    hold(on: boolean): void {
-        if (on !== (this.held !== null))
-            this.held = on ? this.groups("") : null;
+        return [...found.values()].sort((a, b) => size(b) - size(a) || b.memory - a.memory || (a.pids[0] ?? 0) - (b.pids[0] ?? 0));
     }
 
     choose(pids: number[], on: boolean): void {

@@ -10,6 +10,7 @@ export function useHeld<Row>(rows: Row[], keyOf: (row: Row) => string) {
     const at = (row: Row): number => held?.get(keyOf(row)) ?? rows.length;
     return {
         rows: held ? [...rows].sort((a, b) => at(a) - at(b)) : rows,
+        release,
         events: { onMouseEnter: hold, onMouseLeave: release, onFocusIn: hold, onFocusOut: release },
     };
 }

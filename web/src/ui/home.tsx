@@ -7,6 +7,7 @@ import { example } from "../example";
 import { count, shownName, weight } from "../format";
 import type { Group, Home, Recent, Recording, Settings } from "../home";
 import { FormatChoice, Formats } from "./formats";
+import { useHeld } from "./held";
 import { Licences } from "./licences";
 
 const ROWS = 11; /* processes that are shown without a search */
@@ -76,18 +77,19 @@ function ProcessRow({ home, group }: { home: Home; group: Group }) {
 }
 
 function Processes({ app, home }: { app: App; home: Home }) {
-    const groups = home.groups();
+    const held = useHeld(home.groups(), ({ name, service }) => `${name}\n${service}`);
+    const groups = held.rows;
     const most = home.search ? FOUND : ROWS;
     const shown = groups.filter((group, i) => i < most || group.pids.some((pid) => home.settings.pids.includes(pid)));
     const rest = groups.length - shown.length;
     const sort = (byMemory: boolean): void => {
-        home.hold(false);
+        held.release();
         home.byMemory = byMemory;
         app.changed();
     };
     return (
         <>
-            <div class="list" onMouseEnter={() => home.hold(true)} onMouseLeave={() => home.hold(false)} onFocusIn={() => home.hold(true)} onFocusOut={() => home.hold(false)}>
+            <div class="list" {...held.events}>
                 <table>
                     <thead><tr>
                         <th><span class="spoken">Chosen</span></th><th>Process</th><th>pid</th><th class="service">Service</th><th class="past-cell"><span class="spoken">CPU time of the last readings</span></th>
