@@ -25,6 +25,7 @@
     X(suspend_connection)
 
 struct http_library {
+/* A parameter that is declared cannot be in parentheses. NOLINTNEXTLINE */
 #define HTTP_LIBRARY_MEMBER(name) __typeof__(MHD_##name) *name;
     HTTP_LIBRARY_FUNCTIONS(HTTP_LIBRARY_MEMBER)
 #undef HTTP_LIBRARY_MEMBER
