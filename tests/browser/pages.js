@@ -43,7 +43,7 @@ function boxOf(page, name) {
         const words = new Uint32Array(view.last.boxes), sizes = new Float32Array(view.last.boxes);
         const area = view.over.getBoundingClientRect();
         for (let at = 0; at < words.length; at += 6)
-            if (window.stoke.names.get(words[at + 4]) === expected)
+            if (window.stoke.core.labels.get(words[at + 4]) === expected)
                 return { x: area.left + sizes[at], y: area.top + view.yOf(words[at + 2]), width: sizes[at + 1], row: words[at + 2] };
         return null;
     }, name);

@@ -166,7 +166,7 @@ module.exports = (test) => {
         const names = (of) => of.evaluate(() => {
             const words = new Uint32Array(window.stoke.steered.last.boxes), out = [];
             for (let at = 0; at < words.length; at += 6)
-                out.push(`${words[at + 2]} ${window.stoke.names.get(words[at + 4])}`);
+                out.push(`${words[at + 2]} ${window.stoke.core.labels.get(words[at + 4])}`);
             return out.sort();
         });
         const grouped = ["0 one 10", "0 two \u00d72", "1 main", "1 two 20", "1 two 21", "1 two 30", "2 a", "2 main", "2 main", "2 main", "3 b", "3 b", "3 c"];
@@ -580,6 +580,29 @@ module.exports = (test) => {
         assert.match(await plain.locator(".lack").textContent(), /stoke convert --with-callgraph/);
     });
 
+    test("boxes have their names although an earlier drawing was not shown", async (bench) => {
+        const page = await report(bench, LINES, "input.folded");
+        const without = await page.evaluate(async () => {
+            const { core, steered } = window.stoke, draw = core.draw;
+            core.draw = async (...request) => {
+                const drawing = await draw(...request);
+                window.stoke.version++; /* something else is to be shown now */
+                return drawing;
+            };
+            await window.stoke.show();
+            await window.settled();
+            core.draw = draw;
+            steered.invalidate();
+            await window.settled();
+            const words = new Uint32Array(steered.last.boxes), sizes = new Float32Array(steered.last.boxes);
+            let missing = 0;
+            for (let at = 0; at < words.length; at += 6)
+                missing += sizes[at + 1] > 12 && !core.labels.has(words[at + 4]) ? 1 : 0;
+            return [missing, words.length > 0];
+        });
+        assert.deepEqual(without, [0, true]);
+    });
+
     test("waits are shown between the samples of a thread and have a weight by time", async (bench) => {
         const lines = [];
         const sample = (ms, event, ns, leaf) => lines.push(`prog 10/11 [000] ${(1 + ms / 1000).toFixed(6)}: ${ns} ${event}:`,
@@ -593,7 +616,7 @@ module.exports = (test) => {
         const boxes = () => page.evaluate(() => {
             const { boxes } = window.stoke.steered.last, words = new Uint32Array(boxes), sizes = new Float32Array(boxes), out = [];
             for (let at = 0; at < words.length; at += 6)
-                out.push([window.stoke.names.get(words[at + 4]), Math.round(sizes[at] / 1200 * 90), Math.round(sizes[at + 1] / 1200 * 90),
+                out.push([window.stoke.core.labels.get(words[at + 4]), Math.round(sizes[at] / 1200 * 90), Math.round(sizes[at + 1] / 1200 * 90),
                     (words[at + 5] >>> 16) & 32].join(" "));
             return out;
         });
@@ -639,7 +662,7 @@ module.exports = (test) => {
         const drawn = () => page.evaluate((names) => {
             const { last, boxes } = window.stoke.steered, words = new Uint32Array(last.boxes), out = {};
             for (let at = 0; at < words.length; at += 6)
-                out[window.stoke.names.get(words[at + 4])] = boxes.color[at / 6];
+                out[window.stoke.core.labels.get(words[at + 4])] = boxes.color[at / 6];
             return names.map((name) => `rgb(${out[name] & 255}, ${(out[name] >>> 8) & 255}, ${(out[name] >>> 16) & 255})`);
         }, [long("first"), long("second"), "main"]);
         for (const by of ["0", "1", "2"]) {
@@ -694,7 +717,7 @@ module.exports = (test) => {
         const flags = (page) => page.evaluate(() => {
             const words = new Uint32Array(window.stoke.steered.last.boxes), out = {};
             for (let at = 0; at < words.length; at += 6)
-                out[window.stoke.names.get(words[at + 4])] = [(words[at + 5] >>> 16) & ~4, (words[at + 5] >>> 8) & 255];
+                out[window.stoke.core.labels.get(words[at + 4])] = [(words[at + 5] >>> 16) & ~4, (words[at + 5] >>> 8) & 255];
             return out;
         });
         const text = ["prog 10/11 [000] 1.0: 1 cycles:", "\t7f00 [unknown] ([unknown])", "\tffff01 main+0x2 (/bin/prog)", "",

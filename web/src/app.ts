@@ -56,7 +56,6 @@ export class App {
     menu: Menu | null = null;
     notice = "";
     searching = false; /* on a telephone: the search is visible */
-    readonly names = new Map<number, string>(); /* of labels, cached */
     private lookOf: Uint8Array = new Uint8Array(0); /* by label: tones, then marks, then kinds */
     version = 0; /* increases when the shown profile changes: charts and tables are requested again */
     looks = 0; /* increases when the look changes */
@@ -176,7 +175,6 @@ export class App {
             const processes = this.state.processes && severalProcesses(this);
             const all = wall ? [{ verb: "wall-clock", text: this.profile?.events[event - 1]?.name ?? "" }, ...filters] : filters;
             this.shown = await this.core.show(JSON.stringify(all), wall ? 0 : event, count, processes);
-            this.names.clear();
             this.comparison = this.comparedWith ? await this.core.comparison() : null;
             await this.core.color(color);
             this.lookOf = await this.core.looks();

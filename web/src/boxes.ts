@@ -2,7 +2,6 @@
 /* The colours of boxes. */
 import type { App } from "./app";
 import { colorTable, ink, mix, type Packed, packed } from "./colors";
-import { shownName } from "./format";
 import { type Boxes, roomFor } from "./painter";
 import { BOX_WORDS, Chart, CUT, type Drawing, MATCH, OFF, Owner, Tone, UNKNOWN } from "./protocol";
 import { tokens } from "./tokens";
@@ -41,8 +40,6 @@ export function coloredBoxes(app: App, kind: Chart, drawing: Drawing, boxes: Box
     const mixes = kind === Chart.Time; /* by time, a box that mostly waits looks like a wait */
     const named = state.color !== Tone.Self && state.color !== Tone.Change;
     const into = boxes.x.length < drawing.count ? roomFor(drawing.count * 2) : boxes;
-    for (const [label, name] of drawing.names)
-        app.names.set(label, shownName(name));
     for (let i = 0, at = 0; i < drawing.count; i++, at += BOX_WORDS) {
         const look = words[at + 5] as number;
         const frame = (look >>> 8) & 255;

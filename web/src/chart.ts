@@ -387,7 +387,7 @@ export class ChartView extends Viewport implements Steered {
         for (let at = 0; at < words.length && out.length < 200; at += BOX_WORDS) {
             const width = (sizes[at + 1] as number) / this.width;
             if (width >= 0.02)
-                out.push({ name: this.app.names.get(words[at + 4] as number) ?? "", row: words[at + 2] as number, width, box: words[at + 3] as number });
+                out.push({ name: this.app.core.labels.get(words[at + 4] as number) ?? "", row: words[at + 2] as number, width, box: words[at + 3] as number });
         }
         return out;
     }

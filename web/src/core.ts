@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interface of the core for the page: every result is a promise. */
+import { shownName } from "./format";
 import type {
     Argument, BoxInfo, ChartInfo, ComparisonInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, PeekInfo, ProfileInfo, Progress, Read, Reply,
     Request, Shown,
@@ -31,6 +32,9 @@ function textOf(id: string): string {
 }
 
 export class Core {
+    /* The names of labels that were drawn. The worker sends each once: they are stored here, also
+     * if the drawing is not shown any more. */
+    readonly labels = new Map<number, string>();
     private readonly worker: Worker;
     private readonly waiting = new Map<number, Waiting>();
     private next = 1;
@@ -90,16 +94,23 @@ export class Core {
 
     cancel = (keep: boolean) => this.ask({ do: "cancel", keep });
     alone = () => this.json<ProfileInfo>("core_alone");
-    show = (filters: string, event: number, count: boolean, byProcess: boolean) =>
-        this.json<Shown>("core_show", filters, event, count ? 1 : 0, byProcess ? 1 : 0);
+    show = async (filters: string, event: number, count: boolean, byProcess: boolean): Promise<Shown> => {
+        const shown = await this.json<Shown>("core_show", filters, event, count ? 1 : 0, byProcess ? 1 : 0);
+        this.labels.clear();
+        return shown;
+    };
     color = (by: number) => this.json<null>("core_color", by);
     looks = () => this.ask({ do: "bytes", call: "core_looks", with: [] }) as Promise<Uint8Array>;
     comparison = () => this.json<ComparisonInfo | null>("core_comparison");
     choose = (label: number) => this.json<FunctionInfo>("core_choose", label);
     find = (name: string) => this.number("core_find", name);
     chart = (kind: number, order: number) => this.json<ChartInfo>("core_chart", kind, order);
-    draw = (kind: number, from: number, to: number, width: number, first: number, last: number) =>
-        this.ask({ do: "draw", with: [kind, from, to, width, first, last] }) as Promise<Drawing>;
+    draw = async (kind: number, from: number, to: number, width: number, first: number, last: number): Promise<Drawing> => {
+        const drawing = await this.ask({ do: "draw", with: [kind, from, to, width, first, last] }) as Drawing;
+        for (const [label, name] of drawing.names)
+            this.labels.set(label, shownName(name));
+        return drawing;
+    };
     hit = (kind: number, row: number, x: number) => this.number("core_hit", kind, row, x);
     box = (kind: number, box: number) => this.json<BoxInfo>("core_box", kind, box);
     step = (kind: number, box: number, way: number) => this.number("core_step", kind, box, way);

@@ -164,7 +164,7 @@ export class Overlay {
         const { pen } = this;
         const left = Math.max(x, 0) + 4;
         const room = Math.min(x + width, this.chart.width) - 4 - left;
-        const name = room > 8 ? this.measure.fit(this.chart.app.names.get(label) ?? "", room) : "";
+        const name = room > 8 ? this.measure.fit(this.chart.app.core.labels.get(label) ?? "", room) : "";
         if (!name)
             return;
         if ((look >>> 16) & (OFF | CUT)) {
