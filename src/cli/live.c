@@ -19,7 +19,7 @@
 #define PATH_SIZE 4096
 #define PORT_MOST 65535
 #define TICK_US 20000
-#define STOP_TICKS 3000 /* a minute: it stores its last window */
+#define TICKS_MOST 3000 /* a minute: a daemon that ends stores its last window */
 
 struct live_settings {
     const char *store;
@@ -104,18 +104,23 @@ static void print_log(const struct live *l)
 
 static bool wait_for_start(struct live *l, struct os_child *child, struct error *err)
 {
-    while (!daemon_address_find(&l->daemon, l->store)) {
-        if (os_child_ended(child)) {
-            print_log(l);
-            error_set(err, "the daemon has ended with status %d", child->status);
-            return error_hint(err,
-                              "if another daemon writes this store, end it, or start "
-                              "it with --listen 127.0.0.1:4040");
-        }
+    bool ended = false, found = false;
+    for (int i = 0; i < TICKS_MOST && !ended && !found; i++) {
         usleep(TICK_US);
+        ended = os_child_ended(child);
+        found = daemon_address_find(&l->daemon, l->store);
     }
     print_log(l);
-    return true;
+    if (found)
+        return true;
+    if (!ended) {
+        os_child_terminate(child);
+        return error_set(err, "the daemon does not publish its address");
+    }
+    error_set(err, "the daemon has ended with status %d", child->status);
+    return error_hint(err,
+                      "if another daemon writes this store, end it, or start it with "
+                      "--listen 127.0.0.1:4040");
 }
 
 /* Another stoke live may start one at the same time. */
@@ -205,7 +210,7 @@ static bool stop(struct live *l, struct error *err)
     }
     if (kill((pid_t)l->daemon.pid, SIGTERM) != 0)
         return error_set(err, "cannot end process %lld", (long long)l->daemon.pid);
-    for (int i = 0; i < STOP_TICKS; i++) {
+    for (int i = 0; i < TICKS_MOST; i++) {
         if (!daemon_address_find(&now, l->store) || now.pid != l->daemon.pid) {
             message_note("the daemon, process %lld, has ended", (long long)l->daemon.pid);
             return true;

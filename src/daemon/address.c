@@ -4,7 +4,7 @@
 #include "os/file_lock.h"
 #include "os/machine.h"
 
-#define TOKEN_BYTES 16
+#define TOKEN_MADE 33 /* with the null */
 #define PATH_SIZE 4200
 
 static void name_file(char path[PATH_SIZE], const char *store)
@@ -61,10 +61,5 @@ bool daemon_address_find(struct daemon_address *a, const char *store)
 
 bool daemon_address_make_token(char token[DAEMON_TOKEN_SIZE])
 {
-    unsigned char bytes[TOKEN_BYTES];
-    if (!os_random(bytes, sizeof bytes))
-        return false;
-    for (size_t i = 0; i < sizeof bytes; i++)
-        format_text(token + 2 * i, 3, "%02x", bytes[i]);
-    return true;
+    return os_random_text(token, TOKEN_MADE);
 }

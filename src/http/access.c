@@ -85,12 +85,9 @@ unsigned http_access_check(const struct http_access *a, struct MHD_Connection *c
 
 bool http_access_invite(struct http_access *a, char text[HTTP_INVITE_SIZE])
 {
-    unsigned char bytes[HTTP_INVITE_SIZE / 2];
     struct http_invite *i = &a->invites[a->invited++ % HTTP_INVITES];
-    if (!os_random(bytes, sizeof bytes))
+    if (!os_random_text(text, HTTP_INVITE_SIZE))
         return false;
-    for (size_t at = 0; at < sizeof bytes; at++)
-        format_text(text + 2 * at, 3, "%02x", bytes[at]);
     i->until = os_clock_monotonic() + HTTP_INVITE_SECONDS * (uint64_t)1000000000;
     format_text(i->text, sizeof i->text, "%s", text);
     return true;

@@ -17,10 +17,10 @@ static bool find(void *handle, const char *name, void *function)
 bool http_library_load(struct error *err)
 {
     static struct http_library functions;
-    void *handle = http_library ? NULL : dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
-    bool whole = handle != NULL;
     if (http_library)
         return true;
+    void *handle = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
+    bool whole = handle != NULL;
 #define FIND(name) whole = whole && find(handle, "MHD_" #name, &functions.name);
     HTTP_LIBRARY_FUNCTIONS(FIND)
 #undef FIND

@@ -112,7 +112,7 @@ int os_file_lock_wait(const char *path, struct error *err)
     return -1;
 }
 
-/* A new file: a reader of the one before does not take its text for this process's. */
+/* It makes a new file: a reader that has opened the old one cannot confuse the two texts. */
 int os_file_announce(const char *path, struct str text, struct error *err)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

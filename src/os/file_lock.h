@@ -22,15 +22,15 @@ void os_file_lock_release(int lock); /* -1 is allowed */
 /* Waits until this process has the lock. -1 with err set on failure. */
 int os_file_lock_wait(const char *path, struct error *err);
 
-/* What a process that runs has to say to other programs of its user. Replaces the file by one
- * that only its owner can read, with the text, which ends with a line end. It holds while the
- * process runs, however that ends. Returns a descriptor for os_file_withdraw; -1 with err set
- * on failure. */
+/* Publishes a text of this process for other programs of its user: replaces the file by a new
+ * one that only its owner can read. The text ends with a newline. It is valid until the process
+ * ends, for any reason: a lock on the file shows that. Returns a descriptor for
+ * os_file_withdraw; -1 with err set on failure. */
 int os_file_announce(const char *path, struct str text, struct error *err);
 void os_file_withdraw(const char *path, int fd); /* -1 is allowed */
 
-/* Reads such a text. Returns the ID of the process; 0 if there is no such file of this user,
- * its process has ended, or the text is not complete. */
+/* Reads a published text. Returns the ID of the process that published it; 0 if this user has
+ * not published the file, if the process has ended, or if the text is incomplete. */
 int64_t os_file_announced(const char *path, char *room, size_t size, struct str *text);
 
 #endif

@@ -202,6 +202,17 @@ bool os_random(void *room, size_t size)
     return getrandom(room, size, GRND_NONBLOCK) == (ssize_t)size;
 }
 
+bool os_random_text(char *text, size_t size)
+{
+    unsigned char bytes[OS_RANDOM_TEXT_MAX / 2];
+    size_t count = size / 2;
+    if (count > sizeof bytes || !os_random(bytes, count))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        format_text(text + 2 * i, 3, "%02x", bytes[i]);
+    return true;
+}
+
 size_t os_page_size(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);

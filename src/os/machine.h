@@ -71,6 +71,11 @@ size_t os_page_size(void);
 /* Fills the room with random bytes. False if the kernel has none yet. */
 bool os_random(void *room, size_t size);
 
+/* The same as text: `size` - 1 hexadecimal digits and a null. The size is odd, and at most
+ * OS_RANDOM_TEXT_MAX. */
+#define OS_RANDOM_TEXT_MAX 65
+bool os_random_text(char *text, size_t size);
+
 /* Process ids are below this. */
 uint32_t os_pid_max(void);
 

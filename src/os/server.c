@@ -8,7 +8,6 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -57,12 +56,8 @@ struct os_server_client {
 
 static bool make_secret(char out[OS_SERVER_TOKEN + 1], struct error *err)
 {
-    unsigned char bytes[OS_SERVER_TOKEN / 2];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return error_set(err, "cannot get random bytes: %s", strerror(errno));
-    for (size_t i = 0; i < sizeof bytes; i++)
-        format_text(out + 2 * i, 3, "%02x", bytes[i]);
-    return true;
+    return os_random_text(out, OS_SERVER_TOKEN + 1) ||
+           error_set(err, "there are no random bytes for a token");
 }
 
 bool os_server_invite(struct os_server *s, unsigned which, unsigned seconds,

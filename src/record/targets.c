@@ -157,7 +157,7 @@ bool record_processes_named(struct record_threads *pids, struct str name,
         return error_memory(err);
     if (pids->count > before)
         return true;
-    error_set(err, "there is no process named '%.*s'", STR_ARG(name));
+    error_set(err, "found no process named '%.*s'", STR_ARG(name));
     return error_hint(err,
                       "ps -e lists the processes; pgrep -f searches in command lines");
 }
