@@ -66,6 +66,7 @@ static bool row_stays(struct rewrite *r, size_t i, struct sample *s)
 {
     *s = r->from->samples[i];
     r->labels = profile_labels(r->from, i);
+    r->index = i;
     return (r->events[s->event] || !s->event) && (!r->row || r->row(r, s));
 }
 

@@ -46,6 +46,9 @@ struct rewrite {
      * Labels of samples do not change. */
     label_set_id labels;
 
+    /* The index of that sample. */
+    size_t index;
+
     /* --- New IDs by old ones ------------------------------------------------------- */
 
     /* All events are copied, unless the transform sets a map, in which 0 drops the

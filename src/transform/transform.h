@@ -110,6 +110,7 @@ struct transform_options {
     struct transform_words
         collapse_module;    /* patterns of modules, see collapse_module.c */
     bool wall;              /* running and waiting in one event, see wall.c */
+    bool latency;           /* time by the number of running threads, see latency.c */
     const char *wall_event; /* the event of running; NULL: the first */
     enum group_by group;
     const char *group_label; /* GROUP_LABEL: the key */

@@ -114,6 +114,9 @@ const struct option transforms_options[] = {
     {"wall-clock", 0, NULL,
      "weight by wall-clock time: running and waiting (record --off-cpu)", OPTION_FLAG,
      OFF(wall)},
+    {"latency", 0, NULL,
+     "weight by the time of the run: CPU time by the number of threads that run then",
+     OPTION_FLAG, OFF(latency)},
     {"strip-arguments", 0, NULL, "remove argument lists from names", OPTION_FLAG,
      OFF(strip.arguments)},
     {"strip-templates", 0, NULL, "remove template arguments from names", OPTION_FLAG,
@@ -134,8 +137,9 @@ void transforms_prepare(const struct transforms_settings *t, struct load_setting
 {
     const struct filter_options *f = &t->options.filter;
     load->keep |= f->start.at || f->end.at || f->cpus.count || f->drop_cpus.count;
-    load->keep |= t->options.wall;
-    load->events_apart |= f->events.count || f->drop_events.count || t->options.wall;
+    load->keep |= t->options.wall || t->options.latency;
+    load->events_apart |=
+        f->events.count || f->drop_events.count || t->options.wall || t->options.latency;
     load->import.lines |= t->options.group == GROUP_FILE;
     load->modules_alike &= t->options.group != GROUP_MODULE;
     load->modules_alike &= t->options.collapse_module.count == 0;
