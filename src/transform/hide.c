@@ -22,13 +22,33 @@ static stack_id *stacks_shown(struct rewrite *r, const uint32_t *of_frame, bool 
     return instead;
 }
 
-static bool choose(const struct profile *from, const struct transform_words *patterns,
-                   bool shown, struct builder *to, struct error *err)
+/* By frame: the patterns that match it. */
+typedef uint32_t *match_frames(struct arena *a, const struct profile *p,
+                               const struct transform_words *patterns, struct error *err);
+
+static uint32_t *match_frames_of_modules(struct arena *a, const struct profile *p,
+                                         const struct transform_words *patterns,
+                                         struct error *err)
+{
+    const uint32_t *of_module = pattern_match_modules(a, p, patterns, err);
+    uint32_t *of_frame = arena_alloc(a, p->frame_count * sizeof *of_frame);
+    if (!of_module)
+        return NULL;
+    for (frame_id f = 0; of_frame && f < p->frame_count; f++)
+        of_frame[f] = of_module[p->frames[f].module];
+    if (!of_frame)
+        error_memory(err);
+    return of_frame;
+}
+
+static bool choose(const struct profile *from, match_frames *match,
+                   const struct transform_words *patterns, bool shown, struct builder *to,
+                   struct error *err)
 {
     struct rewrite r;
     const uint32_t *of_frame = NULL;
     bool ok = rewrite_init(&r, from, to, err) &&
-              (of_frame = pattern_match_frames(&r.arena, from, patterns, err)) != NULL;
+              (of_frame = match(&r.arena, from, patterns, err)) != NULL;
     if (ok) {
         r.instead = stacks_shown(&r, of_frame, shown);
         ok = r.instead ? rewrite_run(&r, err) : error_memory(err);
@@ -45,7 +65,7 @@ static bool hide_requested(const struct transform_options *o)
 static bool hide_run(const struct profile *from, const struct transform_options *o,
                      struct builder *to, struct error *err)
 {
-    return choose(from, &o->hide, false, to, err);
+    return choose(from, pattern_match_frames, &o->hide, false, to, err);
 }
 
 static bool show_requested(const struct transform_options *o)
@@ -56,7 +76,18 @@ static bool show_requested(const struct transform_options *o)
 static bool show_run(const struct profile *from, const struct transform_options *o,
                      struct builder *to, struct error *err)
 {
-    return choose(from, &o->show, true, to, err);
+    return choose(from, pattern_match_frames, &o->show, true, to, err);
+}
+
+static bool show_module_requested(const struct transform_options *o)
+{
+    return o->show_module.count > 0;
+}
+
+static bool show_module_run(const struct profile *from, const struct transform_options *o,
+                            struct builder *to, struct error *err)
+{
+    return choose(from, match_frames_of_modules, &o->show_module, true, to, err);
 }
 
 const struct transform transform_hide = {
@@ -71,4 +102,11 @@ const struct transform transform_show = {
     .summary = "leave out the frames that do not match",
     .requested = show_requested,
     .run = show_run,
+};
+
+const struct transform transform_show_module = {
+    .name = "show-module",
+    .summary = "leave out the frames of other modules",
+    .requested = show_module_requested,
+    .run = show_module_run,
 };

@@ -100,10 +100,12 @@ enum split {
 struct transform_options {
     struct filter_options filter;
     struct strip_options strip;
-    struct transform_words focus;     /* keep the stacks with such a frame */
-    struct transform_words ignore;    /* drop the stacks with such a frame */
-    struct transform_words hide;      /* drop such frames */
-    struct transform_words show;      /* drop all other frames */
+    struct transform_words focus;  /* keep the stacks with such a frame */
+    struct transform_words ignore; /* drop the stacks with such a frame */
+    struct transform_words hide;   /* drop such frames */
+    struct transform_words show;   /* drop all other frames */
+    struct transform_words
+        show_module; /* patterns of modules: drop the frames of all others */
     struct transform_words show_from; /* start stacks at the outermost such frame */
     struct transform_words
         base; /* names: keep the stacks with one, starting at the innermost */

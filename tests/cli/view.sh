@@ -49,6 +49,9 @@ same want out
 status 0 stoke fold --event cycles --by module --collapse-recursion "$perf"
 printf 'cron;cron 1250000\nserver;server 250000\nserver;server;[kernel.kallsyms] 250000\nserver;server;libz.so.1 250000\n' >want
 same want out
+status 0 stoke fold --event cycles --show-module '^server$' "$perf"
+printf 'server;main;handle 500000\nserver;main;handle;parse_header 250000\n' >want
+same want out
 status 0 stoke fold --event cycles --collapse-module '^(libz|server)' "$perf"
 printf 'cron;main 1250000\nserver;server 250000\nserver;server;copy_user 250000\nserver;server;libz.so.1 250000\n' >want
 same want out

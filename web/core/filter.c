@@ -32,6 +32,7 @@ static struct transform_words *words_of(struct transform_options *o, struct str 
         {"ignore", offsetof(struct transform_options, ignore)},
         {"hide", offsetof(struct transform_options, hide)},
         {"show", offsetof(struct transform_options, show)},
+        {"show-module", offsetof(struct transform_options, show_module)},
         {"collapse-module", offsetof(struct transform_options, collapse_module)},
         {"show-from", offsetof(struct transform_options, show_from)},
     };

@@ -30,6 +30,7 @@ const chart = (app: App): boolean => app.steered !== null;
 const inverts = (app: App): boolean => open(app) && INVERTS.includes(app.state.view);
 const chosen = (app: App): boolean => app.chosen !== null;
 const hasSource = (app: App): boolean => Boolean(app.chosen?.file);
+const hasModule = (app: App): boolean => Boolean(app.chosen?.module);
 const OF_CHOSEN = [chosen, hasSource]; /* they wait for the box that the preceding keys select */
 const listed = (what: (list: List) => unknown = () => true) => (): boolean => {
     const list = focusedList();
@@ -48,6 +49,10 @@ const exactly = (app: App, verb: string): void => {
     else if (app.chosen && !owner)
         void app.filters.add({ verb, text: app.chosen.name, exact: true });
 };
+
+function ofModule(app: App, verb: string): void {
+    void app.filters.add({ verb, text: baseName(app.chosen?.module ?? ""), exact: true });
+}
 
 /* Opened by a key: next to the function's details. */
 function openMenu(app: App): void {
@@ -169,6 +174,7 @@ export const COMMANDS: Command[] = [
     { title: "Fold", keys: ["ArrowLeft"], group: "Tables and tracks", when: listed((list) => list.fold), run: () => focusedList()?.fold?.(false) },
     { title: "Open or select the row", keys: ["Enter"], group: "Tables and tracks", when: listed((list) => list.enter), run: () => focusedList()?.enter?.() },
     { title: "Fold or select the row", keys: [" "], group: "Tables and tracks", when: listed((list) => list.toggle), run: () => focusedList()?.toggle?.() },
+    { title: "Add the track to the selection, or remove it", keys: ["Ctrl+ "], group: "Tables and tracks", when: listed((list) => list.add), run: () => focusedList()?.add?.() },
     { title: "Hide the track", keys: ["Delete"], group: "Tables and tracks", when: listed((list) => list.hide), run: () => focusedList()?.hide?.() },
     { title: "Move the process up", keys: ["Alt+ArrowUp"], group: "Tables and tracks", when: listed((list) => list.move), run: () => focusedList()?.move?.(-1) },
     { title: "Move the process down", keys: ["Alt+ArrowDown"], group: "Tables and tracks", when: listed((list) => list.move), run: () => focusedList()?.move?.(1) },
@@ -215,8 +221,8 @@ export const COMMANDS: Command[] = [
     { title: "Remove the last filter", keys: ["x"], group: "Filters", when: (app) => lastOf(app, false) >= 0, run: (app) => removeLast(app, false) },
     { title: "Collapse recursion", keys: ["r"], group: "Filters", when: open, run: (app) => void app.filters.add({ verb: "collapse", text: "adjacent" }) },
     { title: "Collapse recursion over other functions", keys: ["R"], group: "Filters", when: open, run: (app) => void app.filters.add({ verb: "collapse", text: "cycles" }) },
-    { title: "Collapse its module to one frame", keys: ["C"], group: "Filters", when: (app) => Boolean(app.chosen?.module),
-        run: (app) => void app.filters.add({ verb: "collapse-module", text: baseName(app.chosen?.module ?? ""), exact: true }) },
+    { title: "Only its module: the frames of others are removed", keys: ["O"], group: "Filters", when: hasModule, run: (app) => ofModule(app, "show-module") },
+    { title: "Collapse its module to one frame", keys: ["C"], group: "Filters", when: hasModule, run: (app) => ofModule(app, "collapse-module") },
     { title: "Modules instead of functions", keys: ["M"], group: "Filters", when: open, run: (app) => void app.filters.add({ verb: "by", text: "module" }) },
     { title: "Merge threads by name, as outermost frames", keys: ["T"], group: "Filters", when: open, run: (app) => void app.filters.mergeThreads("name") },
     { title: "Merge threads by process", keys: [], group: "Filters", when: open, run: (app) => void app.filters.mergeThreads("process") },

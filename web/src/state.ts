@@ -141,6 +141,7 @@ export function filterText(f: Filter, time: (ns: number) => string): string {
         hide: f.exact ? "merged into callers" : "frames hidden",
         show: "frames shown",
         "show-from": "from",
+        "show-module": f.exact ? "only module" : "only modules matching",
         "collapse-module": f.exact ? "as one frame" : "as one frame modules",
         comm: "thread",
         "drop-comm": "without thread",
@@ -155,6 +156,8 @@ export function filterText(f: Filter, time: (ns: number) => string): string {
             return `${time(f.from ?? 0)} \u2013 ${time(f.to ?? 0)}`;
         case "pid":
             return /,.*,/.test(f.text) ? `${f.text.split(",").length} processes` : `process ${f.text}`;
+        case "tid":
+            return /,.*,/.test(f.text) ? `${f.text.split(",").length} threads` : `thread ${f.text}`;
         case "collapse":
             return f.text === "cycles" ? "recursion over others collapsed" : "recursion collapsed";
         case "by":

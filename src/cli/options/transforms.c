@@ -94,6 +94,8 @@ const struct option transforms_options[] = {
     {"ignore", 0, "PATTERN", "drop stacks with a matching frame", PATTERN(ignore)},
     {"hide", 0, "PATTERN", "remove matching frames", PATTERN(hide)},
     {"show", 0, "PATTERN", "remove frames that do not match", PATTERN(show)},
+    {"show-module", 0, "PATTERN",
+     "remove frames whose module does not match (repeatable)", PATTERN(show_module)},
     {"show-from", 0, "PATTERN", "start stacks at the outermost matching frame",
      PATTERN(show_from)},
     {"base", 0, "NAME",
@@ -143,6 +145,7 @@ void transforms_prepare(const struct transforms_settings *t, struct load_setting
     load->import.lines |= t->options.group == GROUP_FILE;
     load->modules_alike &= t->options.group != GROUP_MODULE;
     load->modules_alike &= t->options.collapse_module.count == 0;
+    load->modules_alike &= t->options.show_module.count == 0;
 }
 
 struct profile *transforms_apply_any(const struct transforms_settings *t,

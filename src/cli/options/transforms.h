@@ -20,7 +20,7 @@ extern const struct option transforms_options[];
 
 /* Call before the input is read. Sets what `load` must retain for the options: single
  * samples for their time or CPU, separate events, source files for --by file, modules for
- * --by module and --collapse-module. */
+ * --by module, --show-module and --collapse-module. */
 void transforms_prepare(const struct transforms_settings *t, struct load_settings *load);
 
 /* Applies the options to p and takes ownership of it. Returns p itself or a new profile;

@@ -71,6 +71,7 @@ function Help({ app }: { app: App }) {
                     <p><span>Zoom</span><kbd>Ctrl wheel</kbd><kbd>pinch</kbd></p>
                     <p><span>Fit a box, or all</span><kbd>double click</kbd></p>
                     <p><span>Select a time range</span><kbd>Shift drag</kbd></p>
+                    <p><span>Add a track, or the tracks from the last one</span><kbd>Ctrl click</kbd><kbd>Shift click</kbd></p>
                     <p><span>Actions for a function</span><kbd>right click</kbd></p>
                     <p><span>Open, compare (with Shift)</span><kbd>drop a file</kbd></p>
                 </section>
@@ -217,7 +218,7 @@ function Threads({ app }: { app: App }) {
 
 const PATTERN_VERBS: [string, string][] = [
     ["focus", "Only stacks with"], ["ignore", "Without stacks with"], ["hide", "Without frames"], ["show", "Only frames"],
-    ["show-from", "Stacks from"], ["collapse-module", "Collapse modules"], ["comm", "Threads named"], ["tid", "Threads with ID"], ["pid", "Processes with ID"], ["cpu", "CPUs"],
+    ["show-from", "Stacks from"], ["show-module", "Only modules"], ["collapse-module", "Collapse modules"], ["comm", "Threads named"], ["tid", "Threads with ID"], ["pid", "Processes with ID"], ["cpu", "CPUs"],
 ];
 const LABEL_VERBS: [string, string][] = [["label", "With label"], ["drop-label", "Without label"]];
 
@@ -296,6 +297,7 @@ function ContextMenu({ app }: { app: App }) {
     const f = menu.function;
     const act = (run: () => void) => () => { app.menu = null; app.changed(); run(); };
     const filter = (verb: string) => act(() => void app.filters.add({ verb, text: f.name, exact: true }));
+    const ofModule = (verb: string) => act(() => void app.filters.add({ verb, text: baseName(f.module), exact: true }));
     const owner = ownerFilter(f);
     const items: [string, () => void][] = [
         ["Copy name", act(() => void app.copy(f.name, "the name"))],
@@ -305,8 +307,7 @@ function ContextMenu({ app }: { app: App }) {
             ["Merge into callers", filter("hide")],
             ["Drop stacks with it", filter("ignore")],
         ] as [string, () => void][]),
-        ...(f.module ? [["Collapse its module to one frame",
-            act(() => void app.filters.add({ verb: "collapse-module", text: baseName(f.module), exact: true }))] as [string, () => void]] : []),
+        ...(f.module ? [["Only this module", ofModule("show-module")], ["Collapse its module to one frame", ofModule("collapse-module")]] as [string, () => void][] : []),
         ...(f.file ? [["Open source", act(() => openSource(app, f.file))] as [string, () => void]] : []),
         ["Callers and callees", act(() => void openFunction(app, f.label))],
         ["Search for it", act(() => app.search(f.name, false))],
