@@ -93,6 +93,64 @@ module.exports = (test) => {
         assert.equal(await total(page), 200 * 1e7);
     });
 
+    test("modifiers of a click select several tracks", async (bench) => {
+        const lines = [];
+        for (let i = 0; i < 70; i++) {
+            const [pid, tid] = [[10, 10], [10, 11], [10, 12], [10, 12], [20, 20], [30, 30], [40, 40]][i % 7];
+            lines.push(`p${pid} ${pid}/${tid} [00${i % 2}] ${(1 + i / 100).toFixed(6)}: 10000000 cpu-clock:`, "\tff01 main+0x1 (/bin/p)", "");
+        }
+        const page = await report(bench, lines.join("\n"), "x.perf");
+        await settle(page);
+        const label = (text, kind) => page.locator(`.label.${kind}`, { hasText: text });
+        const click = async (text, kind, ...modifiers) => {
+            await label(text, kind).locator("b").click({ modifiers });
+            await settle(page);
+        };
+        const chosen = () => page.locator(".label[aria-selected=true]").evaluateAll((all) => all.map((one) => one.innerText.replace(/\s+/g, " ").trim().replace(/ [\d.]+ m?s$/, "")));
+        await click("p20", "process");
+        await click("p40", "process", "Control");
+        assert.deepEqual([await chips(page), await total(page)], [["process 20,40"], 20e7]);
+        await click("p20", "process", "Shift"); /* from p40, the last click, to p20 */
+        assert.deepEqual([await chips(page), await total(page)], [["3 processes"], 30e7]);
+        await click("p30", "process", "Control");
+        assert.deepEqual([await chips(page), await total(page)], [["process 20,40"], 20e7]);
+        await label("p10", "process").locator(".twisty").click();
+        await settle(page);
+        await click("12", "thread", "Control"); /* processes become their threads */
+        assert.deepEqual([await chips(page), await total(page)], [["3 threads"], 40e7]);
+        assert.deepEqual(await chosen(), ["p10 12", "p20 20", "p40 40"]);
+        await click("p10", "process", "Control");
+        assert.deepEqual([await total(page), (await chosen()).length], [60e7, 6], "the process, its threads and two others");
+        await click("p10", "process", "Control");
+        assert.deepEqual(await chosen(), ["p20 20", "p40 40"], "all threads of the process");
+        await page.locator(".labels").focus();
+        await key(page, "Control+ ");
+        assert.deepEqual([await total(page), (await chosen()).length], [60e7, 6], "by keys");
+        await label("CPUs", "cpus").locator(".twisty").click();
+        await settle(page);
+        await click("CPU 1", "cpu", "Control");
+        assert.deepEqual(await chips(page), ["CPU 1"], "a CPU cannot be joined with threads");
+        await click("CPU 0", "cpu", "Control");
+        assert.deepEqual([await chips(page), await total(page)], [["CPU 1,0"], 70e7]);
+        await click("CPU 0", "cpu", "Control");
+        await click("CPU 1", "cpu", "Control");
+        assert.deepEqual(await chips(page), [], "the last one ends the selection");
+    });
+
+    test("only the frames of a module are shown", async (bench) => {
+        const text = Array.from({ length: 4 }, (_, i) => `p 10/10 [000] ${(1 + i / 100).toFixed(6)}: 10000000 cpu-clock:\n${i % 2 ? "\tff03 malloc+0x1 (/lib/libc.so.6)\n" : ""}\tff02 work+0x1 (/bin/p)\n\tff01 main+0x1 (/bin/p)\n`).join("\n");
+        const page = await report(bench, text, "x.perf");
+        const found = (name) => page.evaluate((one) => window.stoke.core.find(one), name);
+        await press(page, "work", "right");
+        await page.locator(".menu button", { hasText: "Only this module" }).click();
+        await settle(page);
+        assert.deepEqual([await chips(page), await total(page), await found("malloc")], [["only module p"], 4e7, 0]);
+        await key(page, "x");
+        await page.evaluate(async () => window.stoke.choose(await window.stoke.core.find("malloc")));
+        await key(page, "O");
+        assert.deepEqual([await chips(page), await total(page), await found("main")], [["only module libc.so.6"], 2e7, 0]);
+    });
+
     test("tracks are operated by keys, and chosen in a list", async (bench) => {
         const page = await report(bench, perfScript(), "x.perf");
         await settle(page);

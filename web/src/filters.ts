@@ -5,7 +5,7 @@ import type { FunctionInfo } from "./protocol";
 import type { Filter } from "./state";
 
 /* Filters by which a track is selected. */
-const OF_SELECTION = ["tid", "pid", "comm", "cpu"];
+export const OF_SELECTION = ["tid", "pid", "comm", "cpu"];
 
 /* Filters by properties of a thread. */
 const OF_THREADS = ["tid", "pid", "comm", "drop-comm"];

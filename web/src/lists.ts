@@ -10,6 +10,7 @@ export interface List {
     go(to: number): void;
     enter?(): void;
     toggle?(): void;
+    add?(): void; /* the row to the selection; again: removes it */
     fold?(open: boolean): void;
     move?(way: -1 | 1): void; /* the row up or down */
     hide?(): void;

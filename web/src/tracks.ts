@@ -3,6 +3,7 @@
 import type { App } from "./app";
 import { MACHINE_LAYERS, type TracksInfo } from "./protocol";
 import { heights } from "./density";
+import { OF_SELECTION } from "./filters";
 import { isPhone } from "./phone";
 import type { Filter } from "./state";
 
@@ -23,6 +24,11 @@ const MACHINE = 62;
 const heightOf = (kind: TrackKind): number => kind === "machine" ? MACHINE : kind === "process" || kind === "cpus" ? heights.process : heights.thread;
 const LABEL = 16;
 const LANE = 3; /* height of a CPU among all CPUs: 2 pixels and a gap */
+
+/* The IDs or names in a filter that selects tracks. */
+const separatorOf = (filter: Filter): string => filter.verb === "comm" ? "\n" : ",";
+const partsOf = (filter: Filter): string[] => filter.text.split(separatorOf(filter));
+const withParts = (filter: Filter, parts: string[]): Filter => ({ verb: filter.verb, text: [...new Set(parts)].join(separatorOf(filter)) });
 
 export class Tracks {
     info: TracksInfo | null = null;
@@ -297,9 +303,63 @@ export class Tracks {
         return null;
     }
 
+    /* Processes as their threads, which can be selected beside other threads; null if the IDs are
+     * unknown. */
+    private asThreads(filter: Filter): Filter | null {
+        if (filter.verb === "tid")
+            return filter;
+        const pids = filter.verb === "pid" ? partsOf(filter) : [];
+        const of = (process: number): boolean => pids.includes(String(this.info?.processes[process]?.pid));
+        const threads = this.info?.threads.filter((t) => of(t.process)) ?? [];
+        const known = new Set(threads.map((t) => t.process)).size === pids.length && threads.every((t) => t.tid !== undefined);
+        return known && threads.length ? { verb: "tid", text: threads.map((t) => t.tid).join(",") } : null;
+    }
+
+    private covers(selection: Filter, filter: Filter | null): boolean {
+        if (filter && filter.verb !== selection.verb)
+            return this.covers(selection, selection.verb === "tid" ? this.asThreads(filter) : null);
+        const selected = partsOf(selection);
+        return filter !== null && partsOf(filter).every((part) => selected.includes(part));
+    }
+
     isSelected(track: Track): boolean {
         const filter = this.filterOf(track);
-        return filter !== null && this.app.state.filters.some((f) => f.verb === filter.verb && f.text === filter.text);
+        return filter !== null && this.app.state.filters.some((f) => OF_SELECTION.includes(f.verb) && this.covers(f, filter));
+    }
+
+    /* One filter for both; null if there is none: for a CPU and a thread, or without IDs. */
+    private joined(a: Filter, b: Filter): Filter | null {
+        const [first, second] = a.verb === b.verb ? [a, b] : [this.asThreads(a), this.asThreads(b)];
+        return first && second ? withParts(first, [...partsOf(first), ...partsOf(second)]) : null;
+    }
+
+    /* Adds the track to the selection, or removes it; a track that cannot be added replaces it. */
+    toggleTrack(track: Track): void {
+        const filter = this.filterOf(track);
+        const selection = this.app.state.filters.find((f) => OF_SELECTION.includes(f.verb));
+        if (!filter || !selection) {
+            this.selectTrack(track);
+        } else if (this.covers(selection, filter)) {
+            const gone = partsOf(filter.verb === selection.verb ? filter : this.asThreads(filter) ?? filter);
+            const left = partsOf(selection).filter((part) => !gone.includes(part));
+            void this.app.filters.selectThreads(left.length ? withParts(selection, left) : null);
+        } else {
+            void this.app.filters.selectThreads(this.joined(selection, filter) ?? filter);
+        }
+    }
+
+    /* The tracks from one row to another become the selection, as far as they can be joined with
+     * the last one. */
+    selectRange(from: number, to: number): void {
+        const rows = this.rows.slice(Math.min(from, to), Math.max(from, to) + 1);
+        const last = this.rows[to];
+        let selection = last ? this.filterOf(last) : null;
+        for (const row of rows) {
+            const filter = this.filterOf(row);
+            selection = selection && filter ? this.joined(selection, filter) ?? selection : selection;
+        }
+        if (selection)
+            void this.app.filters.selectThreads(selection);
     }
 
     /* The track becomes the selection of the views below; again, or the machine: all. */

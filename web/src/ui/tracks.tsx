@@ -78,6 +78,7 @@ interface LabelProps {
     at: number;
     active: boolean;
     onActive(at: number): void;
+    onPick(at: number, event: MouseEvent): void;
     onMenu(menu: TrackMenuAt): void;
 }
 
@@ -90,7 +91,7 @@ function onDrag(app: App, row: Track, event: PointerEvent): void {
         app.tracks.moveTo(row.index, over.index);
 }
 
-function Label({ app, view, row, at, active, onActive, onMenu }: LabelProps) {
+function Label({ app, view, row, at, active, onActive, onPick, onMenu }: LabelProps) {
     const grip = useRef<{ y: number; moved: boolean } | null>(null);
     const { tracks } = app;
     const process = row.kind === "process" ? row.index : -1;
@@ -111,13 +112,11 @@ function Label({ app, view, row, at, active, onActive, onMenu }: LabelProps) {
                 onDrag(app, row, event);
             }}
             onContextMenu={(event) => { event.preventDefault(); onActive(at); onMenu({ x: event.clientX, y: event.clientY, row }); }}
-            onClick={() => {
+            onClick={(event) => {
                 const dragged = grip.current?.moved;
                 grip.current = null;
-                if (dragged)
-                    return;
-                onActive(at);
-                tracks.selectTrack(row);
+                if (!dragged)
+                    onPick(at, event);
             }}>
             {tracks.folds(row)
                 ? <span class="twisty" aria-hidden="true" onClick={(event) => { event.stopPropagation(); onActive(at); tracks.fold(row); }}>{tracks.isOpen(row) ? "\u25be" : "\u25b8"}</span>
@@ -260,6 +259,7 @@ function listOf(app: App, at: number, go: (to: number) => void, openMenu: (row: 
         length, at, go,
         enter: () => tracks.span ? tracks.commit() : tracks.selectTrack(row),
         toggle: () => tracks.selectTrack(row),
+        add: () => tracks.toggleTrack(row),
         fold: (open) => tracks.fold(row, open),
         hide: () => tracks.hide(row),
         menu: () => openMenu(row),
@@ -316,6 +316,19 @@ export function TrackPane({ app }: { app: App }) {
         if (row && host)
             host.scrollTop = Math.min(row.top, Math.max(host.scrollTop, row.top + row.height - host.clientHeight));
     };
+    /* With shift: from the row of the last click to this one. */
+    const pick = (to: number, event: MouseEvent): void => {
+        const row = tracks.rows[to];
+        if (event.shiftKey) {
+            tracks.selectRange(Math.min(at, tracks.rows.length - 1), to);
+            return;
+        }
+        setAt(to);
+        if (row && (event.ctrlKey || event.metaKey))
+            tracks.toggleTrack(row);
+        else if (row)
+            tracks.selectTrack(row);
+    };
     const openMenu = (row: Track): void => {
         const box = document.getElementById(`track-${tracks.rows.indexOf(row)}`)?.getBoundingClientRect();
         setMenu({ x: (box?.left ?? 0) + 40, y: box?.bottom ?? 100, row });
@@ -333,8 +346,8 @@ export function TrackPane({ app }: { app: App }) {
             </div>
             <div class="scroller" ref={scroller} style={{ "--rows": `${tracks.height}px`, "--most": `${app.appearance.tracks ?? mostRows(app)}px` }} onScroll={(event) => { setScroll(event.currentTarget.scrollTop); view?.setScroll(event.currentTarget.scrollTop); }}>
                 <div class="room" style={{ height: `${tracks.height}px` }}>
-                    <div class="labels" role="listbox" tabIndex={0} aria-label="Tracks" ref={labels} aria-activedescendant={tracks.rows.length ? `track-${Math.min(at, tracks.rows.length - 1)}` : undefined}>
-                        {view && seen.map(({ row, i }) => <Label key={`${row.kind} ${row.index}`} app={app} view={view} row={row} at={i} active={i === at} onActive={setAt} onMenu={setMenu} />)}
+                    <div class="labels" role="listbox" aria-multiselectable="true" tabIndex={0} aria-label="Tracks" ref={labels} aria-activedescendant={tracks.rows.length ? `track-${Math.min(at, tracks.rows.length - 1)}` : undefined}>
+                        {view && seen.map(({ row, i }) => <Label key={`${row.kind} ${row.index}`} app={app} view={view} row={row} at={i} active={i === at} onActive={setAt} onPick={pick} onMenu={setMenu} />)}
                     </div>
                     <div class="strips lower" ref={over}>
                         <div class="surface" ref={strips} />
