@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke convert: converts profiles between formats. */
 #include "analysis/call_costs.h"
+#include "cli/annotate/annotate.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/load.h"
@@ -20,7 +21,7 @@ struct convert_settings {
     const struct exporter *to; /* NULL: by the output's name */
     int threads;               /* enum thread_style, or UNSET */
     int pack;                  /* 0, 1, or UNSET */
-    bool with_callgraph, with_source;
+    bool with_callgraph, with_source, with_assembly;
     struct name_list source_dirs;
     double function_percent, call_percent;
 };
@@ -47,6 +48,9 @@ static const struct option convert_options[] = {
     {"with-source", 0, NULL,
      "HTML page: include the source files named by the line tables of the binaries",
      OPTION_FLAG, OFF(with_source)},
+    {"with-assembly", 0, NULL,
+     "HTML page: include the instructions of the heaviest functions of a perf.data",
+     OPTION_FLAG, OFF(with_assembly)},
     {"source-dir", 0, "DIR",
      "with --with-source: also search this directory (repeatable)", OPTION_LIST,
      OFF(source_dirs)},
@@ -105,13 +109,18 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
     if (p && !e->whole)
         load_note_event(p, s->load.quiet);
     struct sources sources = {0};
+    struct output listing = OUTPUT_BUFFER;
     bool ok = p && (!s->with_source || sources_read(&sources, p, &s->source_dirs, err));
+    ok = ok && (!s->with_assembly ||
+                annotate_write_listing(&s->load, file_count, files, &listing, err));
+    options.assembly = output_contents(&listing);
     options.sources = sources.items;
     options.source_count = sources.count;
     ok = ok && save_profile_as(e, p, &options, path, pack, NULL, err);
     if (ok && s->with_source && !s->load.quiet)
         sources_list(&sources, &message_report);
     sources_deinit(&sources);
+    output_deinit(&listing);
     profile_destroy(p);
     return ok;
 }

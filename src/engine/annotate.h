@@ -71,7 +71,8 @@ struct annotation {
 
 struct annotations {
     /* The request. */
-    const char *function;      /* the function's name, or a part of it */
+    const char *function; /* the function's name, or a part of it; NULL: all functions */
+    size_t most;          /* of all functions: how many, the heaviest */
     const char *event_pattern; /* NULL: the first one with samples */
 
     /* The result. */

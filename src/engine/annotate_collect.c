@@ -165,7 +165,7 @@ static struct str name_of_stripped(struct annotate_collector *c,
 static bool holds_requested(const struct annotate_collector *c,
                             const struct perf_location_info *l)
 {
-    for (size_t i = 0; i + 1 < l->frame_count; i++)
+    for (size_t i = 0; c->a->function && i + 1 < l->frame_count; i++)
         if (is_exact(str_of(c->a->function), l->frames[i].name))
             return true;
     return false;
@@ -365,10 +365,10 @@ static bool match_functions(struct annotate_collector *c, const uint32_t *order)
     bool found = false;
     for (const uint32_t *at = order; *at; at++) {
         struct function *f = &c->functions[*at];
-        f->matches = is_exact(str_of(c->a->function), f->name);
+        f->matches = !c->a->function || is_exact(str_of(c->a->function), f->name);
         found |= f->matches;
     }
-    if (found || match_part(c, order))
+    if (found || !c->a->function || match_part(c, order))
         return true;
     if (c->a->err.message[0])
         return false;
@@ -433,9 +433,10 @@ static bool finish(struct annotate_collector *c, const struct resolver *resolver
         if (c->spots[i].event == event)
             c->functions[c->spots[i].function].weight += c->spots[i].samples.weight;
     const uint32_t *order = ranked(c);
+    size_t most = a->function ? FUNCTIONS_MOST : a->most;
     if (!order || !match_functions(c, order))
         return false;
-    for (; *order && a->count < FUNCTIONS_MOST; order++)
+    for (; *order && a->count < most; order++)
         if (c->functions[*order].matches && !annotate(c, resolver, *order, event))
             return false;
     return true;

@@ -37,6 +37,8 @@ struct export_options {
     const struct costs_limits *calls;  /* NULL: defaults */
     const struct source_text *sources; /* html: the sources that it shows */
     size_t source_count;
+    struct str assembly; /* html: instructions of functions, as `stoke annotate --json`
+                            writes them; empty: none */
     bool with_callgraph; /* html: with the layout program for call graphs, +0.7 MB */
     bool live;           /* html: the page of stoke daemon, which reads from its server */
     bool home;           /* html: the page of stoke view, which reads from its server */

@@ -110,12 +110,30 @@ static bool put_profile(const struct profile *p, const struct export_options *op
     return ok;
 }
 
-static bool put_sources(const struct profile *p, const struct export_options *options,
-                        struct output *out, struct error *err)
+static bool write_assembly(const struct profile *p, const struct export_options *options,
+                           struct output *out, struct error *err)
 {
-    output_text(out, "<script type=\"application/octet-stream\" id=\"sources\">");
-    bool ok = write_packed(write_sources, p, options, out, err);
-    output_text(out, "</script>");
+    (void)p;
+    (void)err;
+    output_str(out, options->assembly);
+    return true;
+}
+
+/* The texts beside the profile. */
+static bool put_code(const struct profile *p, const struct export_options *options,
+                     struct output *out, struct error *err)
+{
+    bool ok = true;
+    if (options->source_count) {
+        output_text(out, "<script type=\"application/octet-stream\" id=\"sources\">");
+        ok = write_packed(write_sources, p, options, out, err);
+        output_text(out, "</script>");
+    }
+    if (ok && options->assembly.len) {
+        output_text(out, "<script type=\"application/octet-stream\" id=\"assembly\">");
+        ok = write_packed(write_assembly, p, options, out, err);
+        output_text(out, "</script>");
+    }
     return ok;
 }
 
@@ -159,7 +177,7 @@ bool html_put_page(const struct profile *p, const struct export_options *options
     put_head(str_head(page, mark), server, out);
     if (p && !put_profile(p, options, out, err))
         return false;
-    if (options->source_count && !put_sources(p, options, out, err))
+    if (!put_code(p, options, out, err))
         return false;
     if (options->with_callgraph)
         put_callgraph(out);

@@ -884,11 +884,40 @@ int main(void)
         const expected = reported.functions[0].lines.filter((l) => l.weight > 0).map((l) => [l.line, l.weight]).sort((a, b) => a[0] - b[0]);
         assert.ok(expected.length >= 1, JSON.stringify(reported.functions[0].lines));
         const made = path.join(bench.folder, "made.html");
-        stoke("convert", "-q", data, "-o", made);
+        stoke("convert", "-q", "--with-source", "--with-assembly", data, "-o", made);
         const page = await openPage(bench, "file://" + made);
         const lines = await page.evaluate((name) => window.stoke.core.lines(name), source);
         const label = await page.evaluate(() => window.stoke.core.find("walk"));
         assert.deepEqual(lines.filter((l) => l.self > 0 && l.label === label).map((l) => [l.line, l.self]).sort((a, b) => a[0] - b[0]), expected);
+
+        const { instructions } = reported.functions[0];
+        await page.evaluate((one) => window.stoke.choose(one), label);
+        await key(page, VIEWS.source);
+        await page.waitForSelector(".assembly .row");
+        const rows = () => page.locator(".assembly .row").evaluateAll((all) => all.map((one) => [one.dataset.address, one.querySelector(".number").textContent, one.classList.contains("linked")]));
+        const linked = (line) => instructions.map((one) => [one.address.toString(16), String(one.line ?? ""), one.line === line]);
+        await page.locator(".code .row[data-line='5']").click();
+        await settle(page);
+        assert.deepEqual(await rows(), linked(5), "a line marks its instructions");
+        await page.locator(`.assembly .row[data-address='${instructions.find((one) => one.line === 7).address.toString(16)}']`).click();
+        await settle(page);
+        assert.deepEqual(await rows(), linked(7));
+        assert.equal(await page.locator(".code .row.at").getAttribute("data-line"), "7", "an instruction marks its line");
+        /* The jump back of the first loop: the last instruction that names an earlier one. */
+        const targets = instructions.map((one) => instructions.find((other) => new RegExp(`^\\S+ (.*[ ,])?${other.address.toString(16)} <`).test(one.text ?? "")));
+        const from = targets.findIndex((target, i) => target && target.address < instructions[i].address);
+        assert.ok(from > 0, JSON.stringify(instructions));
+        await page.locator(`.assembly .row[data-address='${instructions[from].address.toString(16)}']`).click();
+        await settle(page);
+        const crossed = await page.locator(".assembly .row").evaluateAll((all) => all.filter((one) => one.querySelector(".arrows .on")).map((one) => one.dataset.address));
+        const to = instructions.indexOf(targets[from]);
+        assert.deepEqual(crossed, instructions.slice(to, from + 1).map((one) => one.address.toString(16)), "the arrow goes from the jump to its target");
+        await page.locator(".assembly .rows").focus();
+        await key(page, "Enter");
+        assert.equal(await page.locator(".assembly .row.at").getAttribute("data-address"), instructions[to].address.toString(16));
+        await page.evaluate(async () => window.stoke.choose(await window.stoke.core.find("main")));
+        await settle(page);
+        assert.match(await page.locator(".source").textContent(), /no instructions of main:|main: \d+ of \d+ instructions/);
     });
 
     test("one finger pans and two zoom, also in the call graph", async (bench) => {

@@ -75,8 +75,9 @@ static bool write_annotations(const struct annotate_settings *s,
                                  .colour =
                                      strcmp(path, "-") == 0 && os_terminal_of(1).colour,
                                  .whole = s->whole};
-    bool ok = (s->json ? annotate_write_json(a, &o) : annotate_write_text(a, &to)) ||
-              error_memory(err);
+    bool ok =
+        (s->json ? annotate_write_json(a, true, &o) : annotate_write_text(a, &to)) ||
+        error_memory(err);
     if (ok)
         ok = os_output_close(&file, &o, err);
     else

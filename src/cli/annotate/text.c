@@ -381,7 +381,7 @@ static void json_code(struct json_writer *j, const struct annotation *f)
     json_end(j, JSON_ARRAY);
 }
 
-bool annotate_write_json(const struct annotations *a, struct output *out)
+bool annotate_write_json(const struct annotations *a, bool lines, struct output *out)
 {
     struct json_writer j = {.out = out};
     json_begin(&j, JSON_OBJECT);
@@ -396,7 +396,8 @@ bool annotate_write_json(const struct annotations *a, struct output *out)
         json_member_str(&j, "name", a->items[i].symbol);
         json_member_str(&j, "module", a->items[i].module);
         json_samples(&j, &a->items[i].samples);
-        json_lines(&j, &a->items[i]);
+        if (lines)
+            json_lines(&j, &a->items[i]);
         json_code(&j, &a->items[i]);
         json_end(&j, JSON_OBJECT);
     }

@@ -6,6 +6,7 @@ import { openFunction, openSource } from "../commands";
 import { unpack } from "../core";
 import { baseName, count, shownName } from "../format";
 import type { FileInfo, LineInfo } from "../protocol";
+import { Assembly, type Listings, listingOf, listingsOfPage, type SourceLine } from "./assembly";
 import { Ends } from "./name";
 import { Figure, Rows } from "./rows";
 
@@ -51,7 +52,7 @@ function Files({ app, files, known, now }: { app: App; files: FileInfo[]; known:
 }
 
 /* With the text all lines are shown, otherwise those with a weight. */
-function Code({ app, name, text, lines }: { app: App; name: string; text: string[] | null; lines: LineInfo[] }) {
+function Code({ app, name, text, lines, line: selected, onLine }: { app: App; name: string; text: string[] | null; lines: LineInfo[]; line: number | null; onLine(line: number): void }) {
     const { total, unit, samples } = app.shown ?? { total: 0, unit: "", samples: 0 };
     const byLine = new Map(lines.map((line) => [line.line, line]));
     const sparse = text ? [] : lines.map((line) => line.line).sort((a, b) => a - b);
@@ -60,12 +61,11 @@ function Code({ app, name, text, lines }: { app: App; name: string; text: string
     const own = lines.filter((line) => line.label === app.chosen?.label);
     const hottest = (own.length ? own : lines).reduce<LineInfo | null>((most, line) =>
         !most || line.self > most.self || (line.self === most.self && line.total > most.total) ? line : most, null);
-    const [cursor, setCursor] = useState<number | null>(null);
-    const at = cursor ?? (hottest ? (text ? hottest.line - 1 : sparse.indexOf(hottest.line)) : -1);
+    const at = selected !== null ? (text ? selected - 1 : sparse.indexOf(selected)) : (hottest ? (text ? hottest.line - 1 : sparse.indexOf(hottest.line)) : -1);
     const lineOf = (i: number): LineInfo | undefined => byLine.get(text ? i + 1 : (sparse[i] as number));
     const go = (to: number): void => {
         const line = lineOf(to);
-        setCursor(to);
+        onLine(text ? to + 1 : (sparse[to] as number));
         if (line)
             void app.choose(line.label);
     };
@@ -100,11 +100,14 @@ function Code({ app, name, text, lines }: { app: App; name: string; text: string
 export function Source({ app }: { app: App }) {
     const [files, setFiles] = useState<FileInfo[] | null>(null);
     const [known, setKnown] = useState(new Map<string, string>());
+    const [listings, setListings] = useState<Listings | null>(null);
+    const [selected, setSelected] = useState<SourceLine | null>(null);
     const [shown, setShown] = useState<{ name: string; lines: LineInfo[] } | null>(null);
     useEffect(() => {
         let stale = false;
-        void Promise.all([app.core.files(), textsOfPage()]).then(([got, texts]) => {
+        void Promise.all([app.core.files(), textsOfPage(), listingsOfPage()]).then(([got, texts, assembly]) => {
             if (!stale) {
+                setListings(assembly);
                 setFiles(got);
                 setKnown(texts);
             }
@@ -123,18 +126,28 @@ export function Source({ app }: { app: App }) {
     const split = useMemo(() => text?.split("\n") ?? null, [text]);
     if (!files)
         return <p class="nothing">Adding up{"\u2026"}</p>;
-    if (!files.length)
+    if (!files.length && !listings?.functions.length)
         return (
             <div class="nothing lack">
                 <p>This profile tells no source files.</p>
                 <p>They come from debug information: programs built with <code>-g</code>, named on the machine that they ran on.</p>
             </div>
         );
+    const listing = listings && listingOf(app, listings);
+    /* The file of an instruction is that of its line: also of an inlined function. */
+    const onLine = (line: SourceLine): void => {
+        setSelected(line);
+        if (line.file !== name && files.some((file) => file.name === line.file))
+            app.openSource(line.file);
+    };
     return (
-        <div class="source">
-            <Files app={app} files={files} known={known} now={name} />
-            {shown && shown.name === name ? <Code key={name} app={app} name={name} text={split} lines={shown.lines} />
-                : <p class="nothing">Adding up{"\u2026"}</p>}
+        <div class={`source ${!files.length ? "alone" : listings?.functions.length ? "both" : ""}`}>
+            {name && <Files app={app} files={files} known={known} now={name} />}
+            {shown && shown.name === name ? <Code key={name} app={app} name={name} text={split} lines={shown.lines}
+                line={selected?.file === name ? selected.line : null} onLine={(line) => setSelected({ file: name, line })} />
+                : name && <p class="nothing">Adding up{"\u2026"}</p>}
+            {listings && listing && <Assembly key={`${listing.name} ${listing.module}`} app={app} listing={listing} unit={listings.unit} line={selected} onLine={onLine} />}
+            {listings && listings.functions.length > 0 && !listing && <p class="nothing">The page has no instructions of {shownName(app.chosen?.name ?? "")}: it has those of the heaviest functions.</p>}
             {known.size === 0 && <span class="spoken">{count(files.length)} files, without their text</span>}
         </div>
     );
