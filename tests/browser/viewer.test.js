@@ -827,7 +827,7 @@ module.exports = (test) => {
         const scrolled = await page.locator(".code .rows").evaluate((rows) => {
             rows.scrollLeft = 1e6;
             const last = document.createRange();
-            const text = rows.querySelector("[data-line='5'] .text").firstChild;
+            const text = rows.querySelector("[data-line='5'] .text").firstChild.firstChild; /* a comment */
             last.setStart(text, text.length - 3);
             last.setEnd(text, text.length);
             const number = rows.querySelector("[data-line='3'] .number").getBoundingClientRect();
@@ -854,6 +854,19 @@ module.exports = (test) => {
         await key(again, VIEWS.source);
         await again.waitForSelector(".code .text");
         assert.equal(await again.locator(".code .row[data-line='1'] .text").textContent(), "int main()");
+    });
+
+    /* A comment of two lines, with what looks like strings and keywords in it. */
+    test("the source has colours for comments, strings, numbers and keywords", async (bench) => {
+        const odd = bench.write("odd.c", "int a = 0x1f; /* it's\nreturn \"x */ char b = '\"'; // if\n\"/*\" 7;");
+        const frames = [{ name: "f", file: odd, line: 1 }];
+        const coloured = await report(bench, JSON.stringify({ "$schema": "https://www.speedscope.app/file-format-schema.json", shared: { frames },
+            profiles: [{ type: "sampled", name: "p", unit: "none", startValue: 0, endValue: 1, samples: [[0]], weights: [1] }] }), "odd.speedscope.json",
+        { convert: ["--with-source", "--source-dir", bench.folder] });
+        await key(coloured, VIEWS.source);
+        await coloured.waitForSelector(".code .row[data-line='3'] .string");
+        assert.deepEqual(await coloured.locator(".code .text").evaluateAll((all) => all.map((line) => [...line.children].map((one) => `${one.className} ${one.textContent}`))), [
+            ["keyword int", "literal 0x1f", "comment /* it's"], ["comment return \"x */", "keyword char", "string '\"'", "comment // if"], ["string \"/*\"", "literal 7"]]);
     });
 
     test("the figures of the source equal those of stoke annotate", async (bench) => {

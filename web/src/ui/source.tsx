@@ -6,6 +6,7 @@ import { openFunction, openSource } from "../commands";
 import { unpack } from "../core";
 import { baseName, count, shownName } from "../format";
 import type { FileInfo, LineInfo } from "../protocol";
+import { Syntax } from "../syntax";
 import { Assembly, type Listings, listingOf, listingsOfPage, type SourceLine } from "./assembly";
 import { Ends } from "./name";
 import { Figure, Rows } from "./rows";
@@ -58,6 +59,8 @@ function Code({ app, name, text, lines, line: selected, onLine }: { app: App; na
     const sparse = text ? [] : lines.map((line) => line.line).sort((a, b) => a - b);
     const length = text ? Math.max(text.length, ...lines.map((line) => Math.min(line.line, text.length + 1000))) : sparse.length;
     const longest = useMemo(() => (text ?? []).reduce((most, line) => Math.max(most, line.replace(/\t/g, TAB).length), 0), [text]);
+    const syntax = useMemo(() => new Syntax(name), [name]);
+    const inside = useMemo(() => syntax.begins(text ?? []), [syntax, text]);
     const own = lines.filter((line) => line.label === app.chosen?.label);
     const hottest = (own.length ? own : lines).reduce<LineInfo | null>((most, line) =>
         !most || line.self > most.self || (line.self === most.self && line.total > most.total) ? line : most, null);
@@ -89,7 +92,8 @@ function Code({ app, name, text, lines, line: selected, onLine }: { app: App; na
                         {line && line.self > 0 ? <Figure value={line.self} total={total} unit={unit} samples={samples} /> : <span />}
                         {line ? <Figure value={line.total} total={total} unit={unit} samples={samples} /> : <span />}
                         <span class="number" role="cell">{number}</span>
-                        <span class="text" role="cell">{shownName((text?.[i] ?? "").replace(/\t/g, TAB).slice(0, LINE_MOST))}</span>
+                        <span class="text" role="cell">{syntax.tokens((text?.[i] ?? "").replace(/\t/g, TAB).slice(0, LINE_MOST), inside[i] ?? false)
+                            .map((token, k) => token.kind ? <span key={k} class={token.kind}>{shownName(token.text)}</span> : shownName(token.text))}</span>
                     </div>
                 );
             }} />
