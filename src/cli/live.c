@@ -47,6 +47,7 @@ struct live {
     char store[PATH_SIZE]; /* absolute */
     char log[PATH_SIZE + 8];
     struct daemon_address daemon;
+    bool is_silent; /* the daemon did not answer */
 };
 
 /* --- The store ------------------------------------------------------------------------ */
@@ -149,12 +150,13 @@ static bool find_or_start(struct live *l, struct error *err)
 #define ADDRESS_SIZE 256
 
 /* Requests an address that works once. */
-static bool invite(const struct live *l, char address[ADDRESS_SIZE], struct error *err)
+static bool invite(struct live *l, char address[ADDRESS_SIZE], struct error *err)
 {
     struct os_http_call call = {l->daemon.address, "POST", "/api/invite",
                                 l->daemon.token};
     struct os_http_answer answer;
-    if (!os_http_ask(&call, &answer, err))
+    l->is_silent = !os_http_ask(&call, &answer, err);
+    if (l->is_silent)
         return error_hint(err, "'stoke live --stop' ends the daemon");
     if (answer.status != 200)
         return error_set(err, "the daemon at %s refuses with status %u", call.address,
@@ -174,7 +176,7 @@ static void print_forwarding(const struct live *l)
                  port ? port + 1 : "", l->daemon.address, machine.host);
 }
 
-static bool show(const struct live *l, struct error *err)
+static bool show(struct live *l, struct error *err)
 {
     char address[ADDRESS_SIZE];
     bool is_remote = getenv("SSH_CONNECTION") != NULL;
@@ -199,17 +201,11 @@ static bool show(const struct live *l, struct error *err)
     return true;
 }
 
-/* --- Stopping --------------------------------------------------------------------------- */
+/* --- The end of a daemon ---------------------------------------------------------------- */
 
-static bool stop(struct live *l, struct error *err)
+static bool wait_for_end(const struct live *l)
 {
     struct daemon_address now;
-    if (!daemon_address_find(&l->daemon, l->store)) {
-        message_note("no daemon with a page writes %s", l->store);
-        return true;
-    }
-    if (kill((pid_t)l->daemon.pid, SIGTERM) != 0)
-        return error_set(err, "cannot end process %lld", (long long)l->daemon.pid);
     for (int i = 0; i < TICKS_MOST; i++) {
         if (!daemon_address_find(&now, l->store) || now.pid != l->daemon.pid) {
             message_note("the daemon, process %lld, has ended", (long long)l->daemon.pid);
@@ -217,8 +213,31 @@ static bool stop(struct live *l, struct error *err)
         }
         usleep(TICK_US);
     }
+    return false;
+}
+
+static bool stop(struct live *l, struct error *err)
+{
+    if (!daemon_address_find(&l->daemon, l->store)) {
+        message_note("no daemon with a page writes %s", l->store);
+        return true;
+    }
+    if (kill((pid_t)l->daemon.pid, SIGTERM) != 0)
+        return error_set(err, "cannot end process %lld", (long long)l->daemon.pid);
+    if (wait_for_end(l))
+        return true;
     error_set(err, "process %lld does not end", (long long)l->daemon.pid);
     return error_hint(err, "kill -KILL %lld", (long long)l->daemon.pid);
+}
+
+/* A daemon that is ending still holds its store when its server has closed: another one is
+ * started when it has ended. */
+static bool open_page(struct live *l, struct error *err)
+{
+    bool ok = find_or_start(l, err) && show(l, err);
+    if (l->is_silent && wait_for_end(l))
+        ok = find_or_start(l, err) && show(l, err);
+    return ok;
 }
 
 static int live_command(void *settings, int word_count, char **words)
@@ -235,7 +254,7 @@ static int live_command(void *settings, int word_count, char **words)
         return command_status(false, &err);
     if (l.settings->stops)
         return command_status(stop(&l, &err), &err);
-    return command_status(find_or_start(&l, &err) && show(&l, &err), &err);
+    return command_status(open_page(&l, &err), &err);
 }
 
 const struct command command_live = {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define TICK_NS 5000000
+#define TICKS_OF_EXIT 100         /* half a second */
 #define TICKS_WITHOUT_GROWTH 2000 /* 10 s: the disk hangs, or the writer is stopped */
 
 static bool is_locked(int fd, int64_t offset)
@@ -71,12 +72,26 @@ static void write_holder(int fd)
         dprintf(fd, "%d\n", (int)getpid());
 }
 
+/* The kernel releases the lock of a killed process a moment after its other locks. */
+static bool lock_soon(int fd)
+{
+    bool locked = false;
+    for (int i = 0; i < TICKS_OF_EXIT && !locked; i++) {
+        if (i > 0)
+            nanosleep(&(struct timespec){.tv_nsec = TICK_NS}, NULL);
+        locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+        if (!locked && errno != EWOULDBLOCK && errno != EINTR)
+            break;
+    }
+    return locked;
+}
+
 int os_file_lock_take(const char *path, struct error *err)
 {
     int fd = create_lock(path, err);
     if (fd < 0)
         return -1;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    if (lock_soon(fd)) {
         write_holder(fd);
         return fd;
     }

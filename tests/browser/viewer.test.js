@@ -1305,6 +1305,18 @@ int main(void)
         await odd.waitForFunction(() => window.stoke.steered.to === 500);
     });
 
+    test("an address that changes while another one is written is followed", async (bench) => {
+        const page = await report(bench, LINES, "input.folded");
+        await settle(page);
+        await page.evaluate((hash) => {
+            location.hash = hash;
+            /* the event is sent later: meanwhile a drawing ends and writes its address */
+            history.replaceState(null, "", location.pathname);
+        }, "#" + encodeURIComponent(JSON.stringify({ filters: [{ verb: "focus", text: "parse" }] })));
+        await page.waitForFunction(() => window.stoke.shown.total === 350);
+        assert.deepEqual(await chips(page), ["stacks matching parse"]);
+    });
+
     test("a title is shown with slashes, also in saved pages; a path is shown as its last part", async (bench) => {
         for (const title of ["requests/s on prod", "/", "a/b\\c: 50% <d>/"]) {
             const page = await report(bench, LINES, "input.folded", { convert: ["--title", title] });

@@ -72,6 +72,16 @@ kill -KILL "$(sed -n '1s/[^0-9]*//p' folder/h.db.lock)"
 while stoke live --no-browser --store folder/h.db 2>err >out && grep -q 'a daemon runs' err; do sleep 0.05; done
 says 'the daemon is started'
 
+# A daemon that is ending holds its store, and its server has closed: the next one is started.
+status 0 stoke live --stop --store folder/h.db
+python3 "$TESTS/cli/closing.py" folder/h.db >closing &
+closing=$!
+until [ -s closing ]; do sleep 0.05; done
+status 0 stoke live --no-browser --store folder/h.db
+says "a daemon runs: process $closing,"
+says "process $closing, has ended"
+says 'the daemon is started'
+
 # Two at the same time start one.
 status 0 stoke live --stop --store folder/h.db
 stoke live --store folder/h.db >one 2>one.err &

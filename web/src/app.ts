@@ -375,25 +375,26 @@ export class App {
         }
     }
 
-    /* The address was changed: by the user, by a pasted link, or by Back. */
-    async follow(): Promise<void> {
-        const state = readState(location.hash);
-        if (this.profile && writeState(state) !== writeState(this.state))
-            await this.inTurn(async () => {
-                const before = this.state;
-                this.state = state;
-                const same = SHOWN_BY.every((key) => JSON.stringify(before[key]) === JSON.stringify(state[key]));
-                if (same) {
-                    this.version++;
-                    this.look();
-                } else if (!(await this.show())) {
-                    this.state = before;
-                    this.remember();
-                    this.changed();
-                } else if (JSON.stringify(before.filters) !== JSON.stringify(state.filters)) {
-                    this.filters.remember(before.filters);
-                    this.changed();
-                }
-            });
+    /* The address was changed: by the user, by a pasted link, or by Back. `hash` is the one of the
+     * event: a drawing that is in progress may have replaced the address since then. */
+    follow(hash: string): Promise<void> {
+        return this.inTurn(async () => {
+            const before = this.state, state = readState(hash);
+            if (!this.profile || writeState(state) === writeState(before))
+                return;
+            this.state = state;
+            const same = SHOWN_BY.every((key) => JSON.stringify(before[key]) === JSON.stringify(state[key]));
+            if (same) {
+                this.version++;
+                this.look();
+            } else if (!(await this.show())) {
+                this.state = before;
+                this.remember();
+                this.changed();
+            } else if (JSON.stringify(before.filters) !== JSON.stringify(state.filters)) {
+                this.filters.remember(before.filters);
+                this.changed();
+            }
+        });
     }
 }

@@ -80,7 +80,7 @@ async function main(): Promise<void> {
     document.documentElement.dataset["theme"] = app.appearance.dark ? "dark" : "light";
     draw();
     addEventListener("keydown", (event) => onKey(app, event));
-    addEventListener("hashchange", () => void app.follow());
+    addEventListener("hashchange", (event) => void app.follow(new URL(event.newURL).hash));
     acceptFiles(app);
     onPhoneChange(() => app.tracks.arrange());
     /* for the tests and benchmarks, which control the page from outside */
