@@ -135,8 +135,7 @@ static void set_name(struct builder *b, struct gprof_function *f, struct str nam
     f->line = (uint32_t)line;
 }
 
-/* The function of a name as it is in the file. */
-static uint32_t function_of(struct gprof *g, struct str name)
+uint32_t gprof_function_named(struct gprof *g, struct str name)
 {
     uint64_t key;
     if (!cut_index(&name, &key))
@@ -251,7 +250,7 @@ static void read_primary(struct reader *r, struct str line)
     if (!cut_index(&name, &key) && number_parse_u64(index, &key) && key < BY_NAME)
         warn(r, "a function without its number, skipped", line);
     else
-        r->function = function_of(g, e.name);
+        r->function = gprof_function_named(g, e.name);
     struct gprof_function *f = r->function ? &g->functions[r->function] : NULL;
     if (!f || f->listed) {
         if (f)
@@ -294,7 +293,7 @@ static void read_neighbour(struct reader *r, struct str line)
         warn(r, "not a line of a call graph", line);
         return;
     }
-    uint32_t function = function_of(g, e.name);
+    uint32_t function = gprof_function_named(g, e.name);
     if (!function)
         return;
     if (r->listed) {
@@ -366,7 +365,7 @@ static void read_flat_line(struct reader *r, struct str line)
         warn(r, "not a line of a flat profile", line);
         return;
     }
-    uint32_t id = function_of(g, name);
+    uint32_t id = gprof_function_named(g, name);
     if (!id)
         return;
     struct gprof_function *f = &g->functions[id];

@@ -45,6 +45,9 @@ struct gprof {
 /* Finds or adds the function with that key. 0 if memory is short. */
 uint32_t gprof_function(struct gprof *g, uint64_t key);
 
+/* The same for a name as gprof writes it: "work <cycle 1> [4]", by its number if it has one. */
+uint32_t gprof_function_named(struct gprof *g, struct str name);
+
 /* Finds or adds the call. NULL if memory is short. */
 struct gprof_call *gprof_call(struct gprof *g, uint32_t caller, uint32_t callee);
 

@@ -398,7 +398,7 @@ static void add_calls(const struct walk *w, bool counted)
         if (counted)
             call.count = g->calls[i].count;
         else
-            call.total = g->calls[i].part;
+            call.total = g->calls[i].part > 0 ? g->calls[i].part : -1;
         builder_add_call(g->b, &call);
     }
 }

@@ -209,6 +209,19 @@ for text in 'f->rgb(1,2)' 'f->rgb(1,2,300)' 'f rgb(1,2,3)' '{"a": 1}' 'f->'; do
     says 'wrong.map:2'
     same wrong.before wrong.map
 done
+{
+    echo 'a->rgb(1,2,3)'
+    head -c 3000000 /dev/zero | tr '\0' x
+    echo 'b->rgb(1,2,3)'
+} >wrong.map
+cp wrong.map wrong.before
+status 1 stoke flamegraph --palette-map wrong.map in.folded
+says 'wrong.map:2: the line is longer than'
+same wrong.before wrong.map
+status 1 stoke flamegraph --palette-map /dev/zero in.folded
+says '/dev/zero: not a text file'
+status 1 stoke flamegraph --nameattr /dev/zero in.folded
+says '/dev/zero: not a text file'
 [ "$(find . -name '*.tmp' | wc -l)" = 0 ] || fail "a temporary file was left"
 
 # --negate treats the first count as the later one: signs and colours are inverted.

@@ -23,7 +23,7 @@ UNCOUNTED = ("hprof/jdbc.hprof", "json/cycle.json", "json/memtrail.leaked.json")
 
 # Cases that are not the same, and why.
 OTHERS = {
-    "axe/r000hs_gprof_cc.axe": "format is not read",
+    "axe/r000hs_gprof_cc.axe": "gprof2dot estimates the times of calls, which the file states",
     "callgrind/empty.callgrind": "refused: it has no costs",
     "callgrind/xapian.callgrind": "gprof2dot merges functions of the same name in two modules",
     "perf/issue28.perf": "gprof2dot ignores periods and names unknown functions by address",

@@ -146,7 +146,28 @@ const struct option drawing_options[] = {
 
 /* --- Input files ------------------------------------------------------------------ */
 
-/* Calls `line` for each non-empty line of a file. */
+#define LINE_MOST ((uint64_t)1 << 20)
+
+/* Calls `line` for each non-empty line, all of which must be read. */
+static bool read_each_line(struct source *source,
+                           bool (*line)(void *, struct str, struct error *),
+                           void *context, struct error *err)
+{
+    struct lines lines = lines_of(source, err);
+    struct str text;
+    while (lines_next(&lines, &text))
+        if (text.len && !line(context, text, err))
+            return error_at_line(err, lines.number, 0, text);
+    if (lines.failed)
+        return false;
+    if (source->long_lines) {
+        error_set(err, "the line is longer than 1 MiB");
+        return error_at_line(err, source->long_line, 0, STR(""));
+    }
+    return true;
+}
+
+/* Devices without an end, such as /dev/zero, are refused at their first bytes. */
 static bool read_lines(const char *path, bool (*line)(void *, struct str, struct error *),
                        void *context, struct error *err)
 {
@@ -154,18 +175,18 @@ static bool read_lines(const char *path, bool (*line)(void *, struct str, struct
     if (!os_input_open(&file, path, err))
         return false;
     struct source source = os_input_source(&file);
-    struct lines lines = lines_of(&source, err);
-    struct str text;
-    bool ok = true;
-    while (ok && lines_next(&lines, &text))
-        if (text.len && !line(context, text, err)) {
-            error_at_line(err, lines.number, 0, text);
-            format_text(err->file, sizeof err->file, "%s", path);
-            ok = false;
-        }
+    struct limits limits = limits_default;
+    limits.line = LINE_MOST;
+    source.limits = &limits;
+    bool ok = source_peek(&source, 1, err);
+    if (ok && memchr(source.begin, 0, (size_t)(source.end - source.begin)))
+        ok = error_set(err, "not a text file");
+    ok = ok && read_each_line(&source, line, context, err);
+    if (!ok && !err->file[0])
+        format_text(err->file, sizeof err->file, "%s", path);
     source_deinit(&source);
     os_input_close(&file);
-    return ok && !lines.failed;
+    return ok;
 }
 
 static void set_attribute(struct svg_attributes *a, struct arena *arena, struct str key,
