@@ -10,7 +10,7 @@
 #ifndef STOKE_PERF_INTERPRETED_H
 #define STOKE_PERF_INTERPRETED_H
 
-#include "base/str.h"
+#include "base/output.h"
 #include <stdint.h>
 
 #define PERF_INTERPRETED_PREFIX "//interpreted/"
@@ -47,5 +47,10 @@ static inline uint32_t perf_interpreted_line(uint64_t offset)
 {
     return (uint32_t)(offset >> 4) & (PERF_INTERPRETED_LINES - 1);
 }
+
+/* Adds the path of a function, shortened so that it fits into a record; an empty function is
+ * written as "?". False if memory is short. */
+bool perf_interpreted_path(struct output *path, const char *language, struct str file,
+                           struct str function);
 
 #endif

@@ -209,44 +209,15 @@ static void search_mapped(struct record_interpreters *s, uint32_t pid)
 
 /* --- Names -------------------------------------------------------------------------- */
 
-static void put_escaped(struct output *out, struct str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        if (c == '/' || c == '%' || c < ' ' || c == 127)
-            output_format(out, "%%%02x", c);
-        else
-            output_char(out, (char)c);
-    }
-}
-
-/* A path must fit into a record. */
-#define FILE_PART_MAX 3000
-#define FUNCTION_PART_MAX 900
-
-static struct str head_utf8(struct str text, size_t most)
-{
-    if (text.len <= most)
-        return text;
-    while (most && ((unsigned char)text.ptr[most] & 0xc0) == 0x80)
-        most--;
-    return str_head(text, most);
-}
-
 /* The number of a function; 0 if memory is short. */
 static uint32_t function_of(struct record_interpreters *s, const char *language,
                             const struct interpreter_frame *f)
 {
-    struct output path = OUTPUT_BUFFER, name = OUTPUT_BUFFER;
-    put_escaped(&name, f->function.len ? f->function : STR("?"));
-    output_format(&path, PERF_INTERPRETED_PREFIX "%s/", language);
-    output_str(&path, head_utf8(f->file, FILE_PART_MAX));
-    output_char(&path, '/');
-    output_str(&path, head_utf8(output_contents(&name), FUNCTION_PART_MAX));
+    struct output path = OUTPUT_BUFFER;
     uint32_t number = 0;
-    if (!path.failed && !name.failed && s->paths.count < PERF_INTERPRETED_MAX)
+    if (perf_interpreted_path(&path, language, f->file, f->function) &&
+        s->paths.count < PERF_INTERPRETED_MAX)
         number = strings_add(&s->paths, output_contents(&path));
-    output_deinit(&name);
     output_deinit(&path);
     return number;
 }
