@@ -11,15 +11,11 @@
  *
  * "mode" defines the meaning of a single number: "wall" and "cpu" are times, "memory"
  * is allocated bytes, or freed bytes if negative. A frame's name is its text in the
- * file, because Austin's users know these names from flame graphs. Austin's binary
- * format, MOJO, is rejected. */
+ * file, because Austin's users know these names from flame graphs. */
+#include "import/austin.h"
 #include "base/number.h"
-#include "import/importer.h"
 
-#define METRICS 3
 #define METRIC_MOST 1e15
-
-enum austin_event { WALL, CPU, ALLOCATED, FREED, AUSTIN_EVENTS };
 
 static const struct {
     const char *name;
@@ -29,23 +25,6 @@ static const struct {
                            {"cpu", UNIT_NANOSECONDS, 1000},
                            {"allocated", UNIT_BYTES, 1},
                            {"freed", UNIT_BYTES, 1}};
-
-struct austin {
-    struct builder *b;
-    const struct import_options *options;
-    struct lines lines;
-    event_id events[AUSTIN_EVENTS]; /* created on first use */
-    bool memory, cpu;
-};
-
-/* A parsed sample line. */
-struct austin_line {
-    int64_t pid;
-    struct str thread, frames;
-    double metrics[METRICS];
-    size_t metric_count;
-    bool full; /* metrics are time, idle, memory; else time, allocated, freed */
-};
 
 /* --- Lines -------------------- */
 
@@ -63,7 +42,7 @@ static bool take_number(struct str *s, double *out)
 }
 
 /* Removes "1012", "1012,0,-4096" or "1012 0 4096" from the end of *s. Keeps the order. */
-static bool take_metrics(struct str *s, struct austin_line *out)
+static bool take_metrics(struct str *s, struct austin_sample *out)
 {
     struct str all = str_trim_right(*s), rest = all;
     double *m = out->metrics;
@@ -71,7 +50,7 @@ static bool take_metrics(struct str *s, struct austin_line *out)
     if (take_number(&rest, &m[2]) && take_number(&rest, &m[1]) &&
         take_number(&rest, &m[0])) {
         *s = rest;
-        out->metric_count = METRICS;
+        out->metric_count = AUSTIN_METRICS;
         return true;
     }
     out->full = false;
@@ -103,7 +82,7 @@ static bool take_thread(struct str text, struct str *thread)
            (byte_is_hex(thread->ptr[0]) || str_starts(*thread, STR("0x")));
 }
 
-static bool parse_sample(struct str line, struct austin_line *out)
+static bool parse_sample(struct str line, struct austin_sample *out)
 {
     struct str rest = str_trim_right(line);
     if (!str_starts(rest, STR("P")) && !str_starts(rest, STR("T")))
@@ -120,7 +99,7 @@ static bool parse_sample(struct str line, struct austin_line *out)
 
 /* --- Samples -------------------- */
 
-static frame_id frame_of(struct austin *a, struct str name)
+frame_id austin_frame(struct austin *a, struct str name)
 {
     struct frame f = {.name = builder_string(a->b, name)};
     size_t colon = str_rfind(name, ':');
@@ -151,7 +130,7 @@ static stack_id stack_of(struct austin *a, struct str frames)
             frames = rest;
         }
         if (name.len)
-            builder_path_add(a->b, frame_of(a, name));
+            builder_path_add(a->b, austin_frame(a, name));
     }
     if (a->b->path.count == 0)
         builder_path_add(a->b, builder_frame(a->b, &(struct frame){0}));
@@ -168,7 +147,7 @@ static event_id event_of(struct austin *a, enum austin_event which)
 }
 
 /* A thread ID: "0x7f5a", "12", or "0:12", where the first number is the interpreter's. */
-static thread_id thread_of(struct austin *a, const struct austin_line *line)
+static thread_id thread_of(struct austin *a, const struct austin_sample *line)
 {
     size_t colon = str_rfind(line->thread, ':');
     bool two = colon < line->thread.len;
@@ -180,8 +159,8 @@ static thread_id thread_of(struct austin *a, const struct austin_line *line)
                           known && tid <= INT64_MAX ? (int64_t)tid : ID_NONE, STR(""));
 }
 
-static void add(struct austin *a, enum austin_event which, const struct austin_line *line,
-                stack_id stack, double value)
+static void add(struct austin *a, enum austin_event which,
+                const struct austin_sample *line, stack_id stack, double value)
 {
     if (!(value > 0) || value > METRIC_MOST)
         return;
@@ -195,49 +174,42 @@ static void add(struct austin *a, enum austin_event which, const struct austin_l
                                        .weight = weight});
 }
 
-static void add_sample(struct austin *a, const struct austin_line *line)
+void austin_add(struct austin *a, const struct austin_sample *line, stack_id stack)
 {
-    stack_id stack = stack_of(a, line->frames);
     const double *m = line->metrics;
     if (line->metric_count == 1 && a->memory) {
-        event_of(a,
-                 ALLOCATED); /* makes it the first event, whatever the file begins with */
-        add(a, ALLOCATED, line, stack, m[0]);
-        add(a, FREED, line, stack, -m[0]);
+        event_of(
+            a,
+            AUSTIN_ALLOCATED); /* makes it the first event, whatever the file begins with */
+        add(a, AUSTIN_ALLOCATED, line, stack, m[0]);
+        add(a, AUSTIN_FREED, line, stack, -m[0]);
     } else if (line->metric_count == 1) {
-        add(a, a->cpu ? CPU : WALL, line, stack, m[0]);
+        add(a, a->cpu ? AUSTIN_CPU : AUSTIN_WALL, line, stack, m[0]);
     } else if (line->full) {
-        add(a, WALL, line, stack, m[0]);
-        add(a, CPU, line, stack, m[1] == 0 ? m[0] : 0);
-        add(a, ALLOCATED, line, stack, m[2]);
-        add(a, FREED, line, stack, -m[2]);
+        add(a, AUSTIN_WALL, line, stack, m[0]);
+        add(a, AUSTIN_CPU, line, stack, m[1] == 0 ? m[0] : 0);
+        add(a, AUSTIN_ALLOCATED, line, stack, m[2]);
+        add(a, AUSTIN_FREED, line, stack, -m[2]);
     } else {
-        add(a, WALL, line, stack, m[0]);
-        add(a, ALLOCATED, line, stack, m[1]);
-        add(a, FREED, line, stack, m[2] < 0 ? -m[2] : m[2]);
+        add(a, AUSTIN_WALL, line, stack, m[0]);
+        add(a, AUSTIN_ALLOCATED, line, stack, m[1]);
+        add(a, AUSTIN_FREED, line, stack, m[2] < 0 ? -m[2] : m[2]);
     }
 }
 
-/* "# mode: wall" */
-static void read_comment(struct austin *a, struct str line)
+void austin_fact(struct austin *a, struct str key, struct str value)
 {
-    struct str rest = str_skip(line, 1), key = str_trim(str_cut(&rest, ':'));
-    struct str value = str_trim(rest);
     if (!str_equal(key, STR("mode")))
         return;
     a->memory = str_equal(value, STR("memory"));
     a->cpu = str_equal(value, STR("cpu"));
 }
 
-static bool is_binary(struct str head)
+/* "# mode: wall" */
+static void read_comment(struct austin *a, struct str line)
 {
-    return str_starts(head, STR("MOJ"));
-}
-
-static bool refuse_binary(struct error *err)
-{
-    error_set(err, "this is Austin's binary format (MOJO), which stoke does not read");
-    return error_hint(err, "convert it to text: mojo2austin FILE FILE.austin");
+    struct str rest = str_skip(line, 1), key = str_trim(str_cut(&rest, ':'));
+    austin_fact(a, key, str_trim(rest));
 }
 
 static bool austin_read(struct source *in, const struct import_options *options,
@@ -245,16 +217,16 @@ static bool austin_read(struct source *in, const struct import_options *options,
 {
     struct austin a = {.b = b, .options = options, .lines = lines_of(in, err)};
     struct str text;
-    if (!source_peek(in, 3, err))
+    if (!source_peek(in, 4, err))
         return false;
-    if (is_binary(str_span(in->begin, in->end)))
-        return refuse_binary(err);
+    if (mojo_is(str_span(in->begin, in->end)))
+        return mojo_read(&a, in, err);
     while (!builder_failed(b) && lines_next(&a.lines, &text)) {
-        struct austin_line line;
+        struct austin_sample line;
         if (str_starts(text, STR("#")))
             read_comment(&a, text);
         else if (parse_sample(text, &line))
-            add_sample(&a, &line);
+            austin_add(&a, &line, stack_of(&a, line.frames));
         else if (str_trim(text).len)
             builder_warn(b, "not a sample in Austin's format", a.lines.number, 1, text);
     }
@@ -266,12 +238,12 @@ static int austin_probe(struct str head)
 {
     size_t samples = 0, others = 0;
     bool marked = false;
-    if (is_binary(head))
-        return 90;
+    if (mojo_is(head))
+        return 98;
     for (size_t lines = 0; head.len && lines < 200; lines++) {
         bool whole = str_find(head, '\n') < head.len;
         struct str line = str_trim_right(str_cut(&head, '\n'));
-        struct austin_line sample;
+        struct austin_sample sample;
         marked |= str_starts(line, STR("# austin:"));
         if (line.len == 0 || line.ptr[0] == '#' || (!whole && lines))
             continue;
@@ -286,8 +258,8 @@ static int austin_probe(struct str head)
 
 const struct importer import_austin = {
     .name = "austin",
-    .suffixes = "austin,aprof",
-    .summary = "Austin's samples of Python programs, as text",
+    .suffixes = "austin,aprof,mojo",
+    .summary = "Austin's samples of Python programs, as text or MOJO",
     .probe = austin_probe,
     .read = austin_read,
 };
