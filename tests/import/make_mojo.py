@@ -48,13 +48,13 @@ class Mojo:
         return self.keys[text]
 
     def frame(self, file, function, line):
-        place = (file, function, line)
-        if place not in self.frames:
-            self.frames[place] = len(self.frames) * 1000003 + 7
+        location = (file, function, line)
+        if location not in self.frames:
+            self.frames[location] = len(self.frames) * 1000003 + 7
             names = self.text(file), self.text(function)
             more = (line, 1, 9) if self.version > 2 else ()
-            self.put(FRAME, self.frames[place], *names, line, *more)
-        return self.frames[place]
+            self.put(FRAME, self.frames[location], *names, line, *more)
+        return self.frames[location]
 
     def sample(self, thread, *frames, pid=4711):
         keys = [self.frame(*frame) for frame in frames]
