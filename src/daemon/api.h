@@ -7,6 +7,7 @@
 #ifndef STOKE_DAEMON_API_H
 #define STOKE_DAEMON_API_H
 
+#include "daemon/history.h"
 #include "daemon/metrics.h"
 #include "daemon/processes.h"
 #include "daemon/recent.h"
@@ -19,6 +20,7 @@ struct daemon_api {
     uint32_t rate;                  /* samples per second and CPU */
     struct daemon_metrics *metrics; /* NULL: those of the store only */
     struct daemon_recent *recent;   /* NULL: the store only */
+    struct daemon_history *history; /* NULL: nobody writes the store */
 
     /* Private. */
     struct daemon_processes processes;

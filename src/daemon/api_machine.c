@@ -44,6 +44,29 @@ static void put_machine(struct json_writer *w)
         json_member_u64(w, "uptime", seconds);
 }
 
+/* What happened to the store since the daemon started. */
+static void put_faults(struct json_writer *w, const struct daemon_api *api)
+{
+    struct daemon_store_state s;
+    if (!api->history)
+        return;
+    daemon_history_state(api->history, &s);
+    json_put_key(w, "failing");
+    json_put_bool(w, s.failing);
+    if (s.failing) {
+        json_member_str(w, "error", str_of(s.error));
+        json_member_u64(w, "since", s.failing_since / STORE_SECOND);
+    }
+    json_member_u64(w, "failures", s.failures);
+    json_member_u64(w, "pending", s.pending);
+    json_member_u64(w, "dropped", s.dropped);
+    json_member_u64(w, "fixed", s.fixed);
+    if (s.fixed) {
+        json_member_str(w, "done", str_of(s.done));
+        json_member_u64(w, "done_at", s.done_at / STORE_SECOND);
+    }
+}
+
 static void put_store(struct json_writer *w, const struct daemon_api *api)
 {
     struct error ignored;
@@ -58,6 +81,7 @@ static void put_store(struct json_writer *w, const struct daemon_api *api)
         json_member_u64(w, "first", u.first / STORE_SECOND);
         json_member_u64(w, "lost", u.lost);
     }
+    put_faults(w, api);
     json_end(w, JSON_OBJECT);
 }
 

@@ -50,6 +50,27 @@ static void put_own(struct output *o, const struct http_totals *totals)
                   (unsigned long long)totals->shared);
 }
 
+/* Faults of the store. */
+static void put_store(struct output *o, struct daemon_history *history)
+{
+    struct daemon_store_state s = {.failing = false};
+    if (history)
+        daemon_history_state(history, &s);
+    openmetrics_family(o, "stoke_store_failing", OPENMETRICS_GAUGE, "",
+                       "1 while the store cannot be written.");
+    output_format(o, "stoke_store_failing %d\n", s.failing);
+    openmetrics_family(o, "stoke_store_pending_windows", OPENMETRICS_GAUGE, "",
+                       "Windows in memory that are stored later.");
+    output_format(o, "stoke_store_pending_windows %llu\n", (unsigned long long)s.pending);
+    openmetrics_family(o, "stoke_store_dropped_windows", OPENMETRICS_COUNTER, "",
+                       "Windows that were lost.");
+    output_format(o, "stoke_store_dropped_windows_total %llu\n",
+                  (unsigned long long)s.dropped);
+    openmetrics_family(o, "stoke_store_fixes", OPENMETRICS_COUNTER, "",
+                       "How often the store was removed, replaced or damaged.");
+    output_format(o, "stoke_store_fixes_total %llu\n", (unsigned long long)s.fixed);
+}
+
 void api_metrics(struct daemon_api *api, const struct http_query *q, struct http_reply *r)
 {
     struct metrics m;
@@ -59,6 +80,7 @@ void api_metrics(struct daemon_api *api, const struct http_query *q, struct http
         r->body.failed = true;
     openmetrics_write(&r->body, &m);
     put_own(&r->body, &q->totals);
+    put_store(&r->body, api->history);
     openmetrics_end(&r->body);
     r->type = OPENMETRICS_TYPE;
     metrics_deinit(&m);

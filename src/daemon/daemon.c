@@ -266,6 +266,7 @@ static bool start_http(struct daemon *d, struct error *err)
     d->api.store = d->settings->store;
     d->api.metrics = &d->metrics;
     d->api.recent = &d->recent;
+    d->api.history = &d->history;
     d->api.rate = d->settings->rate;
     if (!daemon_api_init(&d->api))
         return error_memory(err);
@@ -321,7 +322,8 @@ bool daemon_run(const struct daemon_settings *settings,
     d->samples.context = d;
     daemon_samples_init(&d->samples);
     daemon_names_init(&d->names);
-    bool ok = daemon_metrics_init(&d->metrics) && daemon_recent_init(&d->recent)
+    bool ok = daemon_metrics_init(&d->metrics) && daemon_recent_init(&d->recent) &&
+                      daemon_history_init(&d->history)
                   ? run(d, err)
                   : error_memory(err);
     lepd_server_stop(d->lepd);

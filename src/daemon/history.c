@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/history.h"
+#include "os/machine.h"
 #include <string.h>
+
+bool daemon_history_init(struct daemon_history *h)
+{
+    return os_lock_init(&h->lock);
+}
+
+void daemon_history_state(struct daemon_history *h, struct daemon_store_state *state)
+{
+    os_lock_acquire(&h->lock);
+    *state = h->state;
+    os_lock_release(&h->lock);
+}
+
+/* --- Windows in memory -------------------------------------------------------------- */
 
 static void remove_first(struct daemon_history *h)
 {
@@ -9,52 +24,113 @@ static void remove_first(struct daemon_history *h)
     memmove(&h->pending[0], &h->pending[1], h->pending_count * sizeof *h->pending);
 }
 
+static void drop_first(struct daemon_history *h)
+{
+    remove_first(h);
+    h->dropped++;
+    h->state.dropped++;
+}
+
+static size_t pending_bytes(const struct daemon_history *h)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < h->pending_count; i++)
+        if (h->pending[i].profile)
+            bytes += h->pending[i].profile->arena.total;
+    return bytes;
+}
+
 static void append(struct daemon_history *h, const struct store_window *w)
 {
     if (!w->profile && !w->metric_count)
         return;
-    if (h->pending_count == DAEMON_PENDING_MAX) {
-        remove_first(h);
-        h->dropped++;
-    }
+    os_lock_acquire(&h->lock);
+    if (h->pending_count == DAEMON_PENDING_MAX)
+        drop_first(h);
     h->pending[h->pending_count++] = *w;
+    while (h->pending_count > 1 && pending_bytes(h) > DAEMON_PENDING_BYTES)
+        drop_first(h);
+    os_lock_release(&h->lock);
 }
+
+/* --- What happened ------------------------------------------------------------------ */
 
 static void note_failure(struct daemon_history *h, const struct error *err)
 {
-    if (!h->failing)
+    struct daemon_store_state *s = &h->state;
+    if (!s->failing)
         engine_note(h->report, "%s: %s; sampling continues, windows are stored later",
                     err->file, err->message);
-    h->failing = true;
+    os_lock_acquire(&h->lock);
+    if (!s->failing) {
+        s->failing_since = os_clock_real();
+        s->failures++;
+    }
+    s->failing = true;
+    s->pending = h->pending_count;
+    format_text(s->error, sizeof s->error, "%s", err->message);
+    os_lock_release(&h->lock);
 }
 
 static void note_success(struct daemon_history *h)
 {
-    if (h->failing && h->dropped)
+    struct daemon_store_state *s = &h->state;
+    if (s->failing && h->dropped)
         engine_note(h->report, "the store can be written again; %llu windows are lost",
                     (unsigned long long)h->dropped);
-    else if (h->failing)
+    else if (s->failing)
         engine_note(h->report, "the store can be written again; nothing is lost");
-    h->failing = false;
+    os_lock_acquire(&h->lock);
+    s->failing = false;
+    s->pending = 0;
+    os_lock_release(&h->lock);
     h->dropped = 0;
+}
+
+static bool fix(struct daemon_history *h, struct error *err)
+{
+    struct daemon_store_state *s = &h->state;
+    char done[STORE_DONE_SIZE];
+    bool ok = h->store->kind->fix(h->store, done, sizeof done, err);
+    if (!done[0])
+        return ok;
+    engine_note(h->report, "%s", done);
+    os_lock_acquire(&h->lock);
+    s->fixed++;
+    s->done_at = os_clock_real();
+    memcpy(s->done, done, sizeof done);
+    os_lock_release(&h->lock);
+    return ok;
+}
+
+/* --- Storing ------------------------------------------------------------------------ */
+
+static bool store_pending(struct daemon_history *h, struct error *err)
+{
+    while (h->pending_count) {
+        if (!h->store->kind->add(h->store, &h->pending[0], err))
+            return false;
+        remove_first(h);
+    }
+    return true;
 }
 
 bool daemon_history_add(struct daemon_history *h, const struct store_window *w,
                         struct error *err)
 {
-    bool ok = true;
+    struct error ignored;
     for (size_t i = 0; i < h->pending_count; i++) /* the caller gives them again */
         h->pending[i].name_count = h->pending[i].metric_count = 0;
     append(h, w);
-    while (ok && h->pending_count) {
-        ok = h->store->kind->add(h->store, &h->pending[0], err);
-        if (ok)
-            remove_first(h);
+    bool is_fixed = fix(h, err), ok = is_fixed && store_pending(h, err);
+    if (is_fixed && !ok) { /* a damage may have shown now */
+        uint64_t before = h->state.fixed;
+        is_fixed = fix(h, &ignored);
+        ok = is_fixed && h->state.fixed != before && store_pending(h, err);
     }
     /* retention also makes room when the disk is full */
-    struct error ignored;
-    bool retained =
-        h->store->kind->retain(h->store, &h->limits, w->end, ok ? err : &ignored);
+    bool retained = is_fixed && h->store->kind->retain(h->store, &h->limits, w->end,
+                                                       ok ? err : &ignored);
     if (ok && retained)
         note_success(h);
     else
@@ -67,4 +143,5 @@ void daemon_history_deinit(struct daemon_history *h)
     while (h->pending_count)
         remove_first(h);
     store_close(h->store);
+    os_lock_deinit(&h->lock);
 }

@@ -5,9 +5,21 @@
 #define STOKE_DAEMON_HISTORY_H
 
 #include "engine/report.h"
+#include "os/thread_pool.h"
 #include "store/store.h"
 
-#define DAEMON_PENDING_MAX 30 /* windows in memory: 5 minutes */
+#define DAEMON_PENDING_MAX 30                   /* windows in memory: 5 minutes */
+#define DAEMON_PENDING_BYTES ((size_t)64 << 20) /* of them; the newest always stays */
+
+/* What users see of it. */
+struct daemon_store_state {
+    bool failing;
+    char error[512];                 /* why, while it fails */
+    char done[STORE_DONE_SIZE];      /* what was last fixed; empty: nothing */
+    uint64_t failing_since, done_at; /* ns since 1970 */
+    uint64_t failures, fixed;        /* since the daemon started */
+    uint64_t pending, dropped;       /* windows: in memory now; lost since then */
+};
 
 struct daemon_history {
     struct store *store;
@@ -16,13 +28,21 @@ struct daemon_history {
     struct store_window pending[DAEMON_PENDING_MAX]; /* oldest first; owns the profiles */
     size_t pending_count;
     uint64_t dropped; /* windows that were lost since the store failed */
-    bool failing;     /* the last attempt failed, and the user knows it */
+    struct os_lock lock;
+    struct daemon_store_state state; /* under the lock */
 };
 
+bool daemon_history_init(struct daemon_history *h); /* false when memory is short */
+
 /* Takes the window's profile, which may be NULL. Names and metrics must be valid until the
- * next call, which has those that are not stored again. Stores what is pending. Returns false and sets err if the store cannot be written. */
+ * next call, which has those that are not stored again. Fixes the store if
+ * it is not as it was left, and stores what is pending. Returns false and sets err if the store
+ * cannot be written. */
 bool daemon_history_add(struct daemon_history *h, const struct store_window *w,
                         struct error *err);
+
+/* For other threads. */
+void daemon_history_state(struct daemon_history *h, struct daemon_store_state *state);
 void daemon_history_deinit(struct daemon_history *h);
 
 #endif

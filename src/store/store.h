@@ -46,6 +46,8 @@ struct store_window {
     size_t metric_count;
 };
 
+#define STORE_DONE_SIZE 512
+
 struct store_span {
     uint64_t from, to;
 };
@@ -101,6 +103,12 @@ struct store_kind {
                    struct error *err);
 
     bool (*usage)(struct store *s, struct store_usage *u, struct error *err);
+
+    /* Call it before a window is added, and after that failed. Looks whether the location still
+     * has what is written, undamaged; if not, fixes it, without losing what was stored, or
+     * begins a new store. `done`, of STORE_DONE_SIZE, becomes a sentence about that; empty:
+     * nothing was done. After a failure nothing may be called but fix() and close(). */
+    bool (*fix)(struct store *s, char *done, size_t size, struct error *err);
 };
 
 struct store {

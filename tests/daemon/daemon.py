@@ -4,6 +4,7 @@
 loses nothing that was stored; a store that cannot be written is written later."""
 
 import contextlib
+import glob
 import math
 import os
 import random
@@ -182,6 +183,103 @@ def check_recovery(folder):
     return "" if status == 0 else f"it ended with {status}: {said()}"
 
 
+def remove(store):
+    for name in glob.glob(store + "*"):
+        os.remove(name)
+
+
+def move(store):
+    os.rename(store, store.replace(".db", "-old.sqlite"))
+
+
+def replace(store):
+    with open(store + ".text", "w", encoding="utf-8") as out:
+        out.write("no store\n" * 1000)
+    os.rename(store + ".text", store)
+
+
+def overwrite(store):
+    with open(store, "r+b") as out:
+        out.write(os.urandom(8192))
+
+
+def remove_log(store):
+    os.remove(store + "-wal")
+
+
+# What happens to the store, what the daemon says, and where the windows from before are then.
+# After the damage of the file itself they are in what is left of it.
+FAULTS = [("removed", remove, "was removed: it was written again", ""),
+          ("moved", move, "was moved: another one", "-old.sqlite"),
+          ("replaced", replace, "replaced the store, which is now", ".db.removed-*Z"),
+          ("damaged", overwrite, "was damaged: it is now", None),
+          ("without its log", remove_log, "log of the store was removed", "")]
+
+
+def check_fault(folder, name, harm, message, location):
+    """The daemon continues by itself, and nothing that was stored before is lost."""
+    store = os.path.join(folder, name.replace(" ", "-") + ".db")
+    with daemon(store) as (process, said):
+        until(lambda: len(windows(store)) >= 2, "two windows")
+        before = {start: data for start, _, data in windows(store).values()}
+        harm(store)
+        until(lambda: message in said() or process.poll() is not None, name)
+        last = max(before)
+        until(lambda: any(start > last for start, _, _ in windows(store).values())
+              or process.poll() is not None, "a window after it")
+        status = stop(process)
+        said = said()
+    if status != 0:
+        return f"it ended with {status}: {said}"
+    if location is None:
+        aside = glob.glob(store + ".damaged-*Z")
+        return "" if len(aside) == 1 else f"moved aside: {aside}"
+    where = glob.glob(store.replace(".db", location) if location else store)
+    found = {start: data for path in where for start, _, data in windows(path).values()}
+    lost = [start for start in before if found.get(start) != before[start]]
+    return f"{len(lost)} of {len(before)} windows are lost, in {where}: {said}" if lost else ""
+
+
+@contextlib.contextmanager
+def small_disk(folder):
+    path = os.path.join(folder, "disk")
+    os.mkdir(path)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", path], check=True,
+                   stderr=subprocess.PIPE)
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", "-l", path], check=True)
+
+
+def check_disk(path):
+    """Windows wait in memory until there is space."""
+    store = os.path.join(path, "history.db")
+    with daemon(store) as (process, said):
+        until(lambda: windows(store), "the first window")
+        filler = os.path.join(path, "filler")
+        with contextlib.suppress(OSError), open(filler, "wb", 0) as out:
+            while True:
+                out.write(bytes(4096))
+        until(lambda: "sampling continues" in said(), "a full disk")
+        os.remove(filler)
+        until(lambda: "written again; nothing is lost" in said(), "storing again")
+        status = stop(process)
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        found = db.execute("PRAGMA integrity_check").fetchone()[0]
+    return "" if status == 0 and found == "ok" else f"{status}, integrity {found}: {said()}"
+
+
+def check_small_disk(report, folder):
+    with contextlib.ExitStack() as stack:
+        try:
+            path = stack.enter_context(small_disk(folder))
+        except (OSError, subprocess.CalledProcessError) as error:
+            report.skip("a full disk", f"no file system can be mounted: {error}")
+            return
+        report.result("a full disk", check_disk(path))
+
+
 def make_load(folder):
     path = os.path.join(folder, "shares")
     subprocess.run(["cc", "-O1", "-fno-omit-frame-pointer", "-x", "c", "-", "-o", path],
@@ -207,6 +305,9 @@ def main():
                 report.result("shares of a known load", check_truth(folder))
                 report.result(f"{KILLS} times SIGKILL", check_kills(folder))
                 report.result("a store that cannot be written", check_recovery(folder))
+                for name, *rest in FAULTS:
+                    report.result(f"a store that is {name}", check_fault(folder, name, *rest))
+                check_small_disk(report, folder)
             finally:
                 load.kill()
     report.done()

@@ -89,6 +89,7 @@ def metrics(daemon):
     cpus = [line for line in lines if line.startswith("system_cpu_seconds_total{")]
     expect(len(cpus) % 10, 0)
     assert any(line.startswith("process_cpu_seconds_total ") for line in lines)
+    assert "stoke_store_failing 0" in lines and "stoke_store_fixes_total 0" in lines
     return f"{len(lines)} lines, {len(families)} families"
 
 
@@ -211,6 +212,9 @@ def machine(daemon):
     found = json.loads(body)
     expect(found["cpus"], os.cpu_count())
     assert found["rate"] == 97 and found["daemon"]["cpu_ns"] > 0 and found["store"]["bytes"] > 0, found
+    store = found["store"]
+    expect([store[name] for name in ("failing", "failures", "pending", "dropped", "fixed")],
+           [False, 0, 0, 0, 0], "the store")
     end = time.monotonic() + 60
     while True: # the first reading has no rates
         status, kind, body = daemon.get("/api/processes")

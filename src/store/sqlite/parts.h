@@ -67,7 +67,10 @@ struct sqlite_store {
     uint64_t rolled[SQLITE_ROLLUPS]; /* seconds: sums are made from here on */
     sqlite3 *db;
     sqlite3_stmt *statements[SQL_COUNT];
-    int lock; /* file descriptor; -1: none */
+    int lock;             /* file descriptor; -1: none */
+    int file, log, index; /* descriptors of the writer that only name the files; -1 */
+    bool damaged;         /* SQLite, or its tables, said so */
+    unsigned aside;       /* damaged files that were moved aside */
     char location[4096];
 };
 
@@ -143,5 +146,20 @@ bool sqlite_remove_rollups(struct sqlite_store *s, uint64_t from, uint64_t to,
 bool sqlite_store_retain(struct store *s, const struct store_limits *limits, uint64_t now,
                          struct error *err);
 bool sqlite_store_usage(struct store *s, struct store_usage *u, struct error *err);
+
+bool sqlite_store_fix(struct store *s, char *done, size_t size, struct error *err);
+
+/* Opens the writer, creates what is missing. The lock is taken if this process does not have
+ * it, also if its file was removed. */
+bool sqlite_store_open_writer(struct sqlite_store *s, struct error *err);
+bool sqlite_store_take_lock(struct sqlite_store *s, struct error *err);
+
+/* Closes the database and forgets what was known of it. The lock is held. */
+void sqlite_store_shut(struct sqlite_store *s);
+
+/* The files that the writer has open, by which it sees that others have their names. */
+void sqlite_files_open(struct sqlite_store *s);
+void sqlite_files_close(struct sqlite_store *s);
+bool sqlite_file_is(int fd, const char *path);
 
 #endif

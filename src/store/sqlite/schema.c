@@ -140,6 +140,7 @@ bool sqlite_schema_check(struct sqlite_store *s, struct error *err)
         !sqlite_number(s, "PRAGMA user_version", &version))
         return sqlite_failed(s, "cannot open the store", err);
     if (application != APPLICATION) {
+        s->damaged = true;
         error_set(err, "this is not a store of stoke daemon");
         return error_hint(err, "name a file that stoke daemon --store has written");
     }
@@ -149,6 +150,8 @@ bool sqlite_schema_check(struct sqlite_store *s, struct error *err)
         return error_hint(err, "use the stoke that wrote it, or start a new store");
     }
     if (!count_expected(s, &count) || count != tables_of(version) + 1) {
+        int code = sqlite3_errcode(s->db);
+        s->damaged |= code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE;
         error_set(err, "the tables of the store are not those of its version");
         return error_hint(err, "the file is damaged, or another program changed it");
     }

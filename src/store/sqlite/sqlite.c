@@ -33,28 +33,37 @@ static bool open_file(struct sqlite_store *s, const char *name, int flags,
 
 /* One process writes a store. The lock is a file of its own: closing any descriptor of
  * the store would drop SQLite's own locks. */
-static bool take_lock(struct sqlite_store *s, struct error *err)
+bool sqlite_store_take_lock(struct sqlite_store *s, struct error *err)
 {
     char path[4200];
     format_text(path, sizeof path, "%s.lock", s->location);
-    s->lock = os_file_lock_take(path, err);
-    if (s->lock >= 0)
+    if (sqlite_file_is(s->lock, path))
         return true;
+    int lock = os_file_lock_take(path, err);
+    if (lock >= 0) {
+        os_file_lock_release(s->lock);
+        s->lock = lock;
+        return true;
+    }
     format_text(err->file, sizeof err->file, "%s", s->location);
     return false;
 }
 
-static bool open_writer(struct sqlite_store *s, struct error *err)
+bool sqlite_store_open_writer(struct sqlite_store *s, struct error *err)
 {
-    if (!os_make_folders(s->location, err) || !take_lock(s, err))
+    if (!os_make_folders(s->location, err) || !sqlite_store_take_lock(s, err))
         return false;
     os_create_private(s->location);
-    return open_file(s, s->location, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err) &&
-           configure(s, err) && sqlite_schema_create(s, err) &&
-           sqlite_run(s,
-                      "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-                      "PRAGMA wal_autocheckpoint=256; PRAGMA journal_size_limit=1048576",
-                      err);
+    bool ok =
+        open_file(s, s->location, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err) &&
+        configure(s, err) && sqlite_schema_create(s, err) &&
+        sqlite_run(s,
+                   "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
+                   "PRAGMA wal_autocheckpoint=256; PRAGMA journal_size_limit=1048576",
+                   err);
+    if (ok)
+        sqlite_files_open(s);
+    return ok;
 }
 
 /* A file in a folder that this user may not write, and that no daemon writes now: SQLite
@@ -92,22 +101,32 @@ static bool open_store(struct store *base, const char *location, enum store_mode
                        struct error *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    s->lock = -1;
+    s->lock = s->file = s->log = s->index = -1;
     if (strlen(location) >= sizeof s->location)
         return error_set(err, "the name of the store is too long");
     format_text(s->location, sizeof s->location, "%s", location);
-    bool ok = mode == STORE_WRITE ? open_writer(s, err) : open_reader(s, err);
+    bool ok =
+        mode == STORE_WRITE ? sqlite_store_open_writer(s, err) : open_reader(s, err);
     if (!ok && err->file[0] == 0)
         format_text(err->file, sizeof err->file, "%s", location);
     return ok;
 }
 
-static void close_store(struct store *base)
+void sqlite_store_shut(struct sqlite_store *s)
 {
-    struct sqlite_store *s = sqlite_store_of(base);
     sqlite_finalize(s);
     sqlite_forget(s);
     sqlite3_close(s->db);
+    sqlite_files_close(s);
+    s->db = NULL;
+    s->damaged = s->retained = false;
+    memset(s->rolled, 0, sizeof s->rolled);
+}
+
+static void close_store(struct store *base)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    sqlite_store_shut(s);
     os_file_lock_release(s->lock);
 }
 
@@ -121,4 +140,5 @@ const struct store_kind store_kind_sqlite = {
     .read_metrics = sqlite_store_read_metrics,
     .retain = sqlite_store_retain,
     .usage = sqlite_store_usage,
+    .fix = sqlite_store_fix,
 };

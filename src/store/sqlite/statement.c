@@ -48,6 +48,7 @@ bool sqlite_failed(struct sqlite_store *s, const char *what, struct error *err)
     int code = s->db ? sqlite3_errcode(s->db) : SQLITE_CANTOPEN;
     error_set(err, "%s: %s", what, s->db ? sqlite3_errmsg(s->db) : "out of memory");
     format_text(err->file, sizeof err->file, "%s", s->location);
+    s->damaged |= code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
     if (code == SQLITE_FULL)
         error_hint(err, "the disk is full: free some space");
     else if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)

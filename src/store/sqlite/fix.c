@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happens to the file of a store while it is written: it is removed, moved, replaced or
+ * damaged. The open database still has the file that was removed, so it can be written again. */
+#include "os/file.h"
+#include "store/sqlite/parts.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ASIDE_MAX 16 /* damaged files; more would fill a disk that damages all of them */
+#define PATH_SIZE 4300
+
+static const char magic[16] = "SQLite format 3";
+
+static const char *path_of(const struct sqlite_store *s, const char *suffix,
+                           char path[PATH_SIZE])
+{
+    format_text(path, PATH_SIZE, "%s%s", s->location, suffix);
+    return path;
+}
+
+/* --- Which files are open ----------------------------------------------------------- */
+
+/* A descriptor that only names the file: closing it does not drop SQLite's locks. */
+static int name_file(const char *path)
+{
+    return open(path, O_PATH | O_CLOEXEC);
+}
+
+static void forget_file(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+void sqlite_files_open(struct sqlite_store *s)
+{
+    char path[PATH_SIZE];
+    s->file = name_file(s->location);
+    s->log = name_file(path_of(s, "-wal", path));
+    s->index = name_file(path_of(s, "-shm", path));
+}
+
+void sqlite_files_close(struct sqlite_store *s)
+{
+    forget_file(&s->file);
+    forget_file(&s->log);
+    forget_file(&s->index);
+}
+
+bool sqlite_file_is(int fd, const char *path)
+{
+    struct stat open_one, named;
+    return fd >= 0 && fstat(fd, &open_one) == 0 && stat(path, &named) == 0 &&
+           open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
+static bool is_removed(int fd)
+{
+    struct stat facts;
+    return fd < 0 || fstat(fd, &facts) != 0 || facts.st_nlink == 0;
+}
+
+/* The beginning of the file: SQLite itself reads it rarely. */
+static bool has_header(struct sqlite_store *s)
+{
+    char head[sizeof magic];
+    sqlite3_file *file = NULL;
+    sqlite3_file_control(s->db, "main", SQLITE_FCNTL_FILE_POINTER, (void *)&file);
+    if (!file || !file->pMethods)
+        return true;
+    int code = file->pMethods->xRead(file, head, sizeof head, 0);
+    return code == SQLITE_IOERR_SHORT_READ
+               ? false
+               : code != SQLITE_OK || memcmp(head, magic, sizeof magic) == 0;
+}
+
+/* --- Moving files aside ------------------------------------------------------------- */
+
+static bool cannot_move(const char *from, struct error *err)
+{
+    error_set(err, "cannot move '%s' aside: %s", from, strerror(errno));
+    return error_hint(err, "check the permissions of the folder");
+}
+
+/* A name beside the store that no file has: NAME.WHAT-TIME, in UTC. */
+static void aside_name(const struct sqlite_store *s, const char *what,
+                       char name[PATH_SIZE])
+{
+    char text[32] = "";
+    struct tm parts;
+    time_t now = time(NULL);
+    if (gmtime_r(&now, &parts))
+        strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts);
+    size_t n = format_text(name, PATH_SIZE, "%s.%s-%s", s->location, what, text);
+    for (unsigned i = 2; access(name, F_OK) == 0 && i < 1000; i++)
+        format_text(name + n, PATH_SIZE - n, ".%u", i);
+}
+
+/* The log goes first: without it the file is an older state, but never a mixed one. */
+static bool move_damaged(struct sqlite_store *s, char name[PATH_SIZE], struct error *err)
+{
+    static const char *const suffixes[] = {"-wal", "-shm", ""};
+    char from[PATH_SIZE], to[PATH_SIZE + 8];
+    if (s->aside >= ASIDE_MAX) {
+        error_set(err, "the store was damaged %d times", ASIDE_MAX);
+        return error_hint(err, "check the disk, and start stoke daemon again");
+    }
+    aside_name(s, "damaged", name);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        format_text(to, sizeof to, "%s%s", name, suffixes[i]);
+        if (rename(path_of(s, suffixes[i], from), to) != 0 && errno != ENOENT)
+            return cannot_move(from, err);
+    }
+    s->aside++;
+    return true;
+}
+
+/* --- Fixing ------------------------------------------------------------------------ */
+
+/* Opens what is at the location, or begins a new store. What is there and is no store is moved
+ * aside. */
+static bool open_again(struct sqlite_store *s, struct error *err)
+{
+    char name[PATH_SIZE];
+    sqlite_store_shut(s);
+    if (sqlite_store_open_writer(s, err))
+        return true;
+    bool unusable = s->damaged;
+    sqlite_store_shut(s);
+    if (!unusable || !move_damaged(s, name, err))
+        return false;
+    if (sqlite_store_open_writer(s, err))
+        return true;
+    sqlite_store_shut(s);
+    return false;
+}
+
+static bool set_aside(struct sqlite_store *s, char *done, size_t size, struct error *err)
+{
+    char name[PATH_SIZE];
+    if (!move_damaged(s, name, err) || !open_again(s, err))
+        return false;
+    format_text(done, size,
+                "the store was damaged: it is now '%s', and a new one is begun", name);
+    return true;
+}
+
+/* Copies what is stored, as of a file that was removed, into a new file. */
+static bool write_copy(struct sqlite_store *s, const char *path, struct error *err)
+{
+    sqlite3 *copy = NULL;
+    if (!os_make_folders(path, err))
+        return false;
+    unlink(path);
+    os_create_private(path);
+    bool ok =
+        sqlite3_open_v2(path, &copy,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                        NULL) == SQLITE_OK;
+    sqlite3_backup *b = ok ? sqlite3_backup_init(copy, "main", s->db, "main") : NULL;
+    ok = b && sqlite3_backup_step(b, -1) == SQLITE_DONE;
+    ok = (!b || sqlite3_backup_finish(b) == SQLITE_OK) && ok;
+    if (!ok) {
+        error_set(err, "the store was removed, and cannot be written again: %s",
+                  copy ? sqlite3_errmsg(copy) : "out of memory");
+        format_text(err->file, sizeof err->file, "%s", s->location);
+        error_hint(err, "check the space and the permissions of its folder");
+    }
+    sqlite3_close(copy);
+    if (!ok)
+        unlink(path);
+    return ok;
+}
+
+/* What the open database has gets a name again: its old one, or one beside it if another file
+ * has that. */
+static bool save_removed(struct sqlite_store *s, char *done, size_t size,
+                         struct error *err)
+{
+    char copy[PATH_SIZE], name[PATH_SIZE];
+    bool taken = access(s->location, F_OK) == 0;
+    if (!write_copy(s, path_of(s, ".again", copy), err))
+        return false;
+    if (taken)
+        aside_name(s, "removed", name);
+    else
+        format_text(name, sizeof name, "%s", s->location);
+    if (rename(copy, name) != 0)
+        return cannot_move(copy, err);
+    if (taken)
+        format_text(done, size, "another file replaced the store, which is now '%s'",
+                    name);
+    else
+        format_text(done, size, "the store was removed: it was written again");
+    return true;
+}
+
+/* Writes the log into the file, wherever it is now. */
+static bool finish_log(struct sqlite_store *s, struct error *err)
+{
+    return sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL,
+                                     NULL) == SQLITE_OK ||
+           sqlite_failed(s, "cannot write the store", err);
+}
+
+/* A log at the location would belong to the next file there. */
+static void remove_old_log(struct sqlite_store *s)
+{
+    char path[PATH_SIZE];
+    if (sqlite_file_is(s->log, path_of(s, "-wal", path)))
+        unlink(path);
+    if (sqlite_file_is(s->index, path_of(s, "-shm", path)))
+        unlink(path);
+}
+
+static bool follow_file(struct sqlite_store *s, char *done, size_t size,
+                        struct error *err)
+{
+    bool ok = is_removed(s->file) ? save_removed(s, done, size, err) : finish_log(s, err);
+    if (!ok)
+        return false;
+    if (!done[0])
+        format_text(done, size, "the store was moved: another one is written at '%s'",
+                    s->location);
+    remove_old_log(s);
+    return open_again(s, err);
+}
+
+bool sqlite_store_fix(struct store *base, char *done, size_t size, struct error *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    char path[PATH_SIZE];
+    done[0] = '\0';
+    if (!s->db) /* it could not be opened again */
+        return open_again(s, err);
+    if (!sqlite_store_take_lock(s, err))
+        return false;
+    if (!sqlite_file_is(s->file, s->location))
+        return follow_file(s, done, size, err);
+    if (s->damaged || !has_header(s))
+        return set_aside(s, done, size, err);
+    if (sqlite_file_is(s->log, path_of(s, "-wal", path)))
+        return true;
+    if (!finish_log(s, err) || !open_again(s, err))
+        return false;
+    format_text(done, size, "the log of the store was removed: it was written again");
+    return true;
+}
