@@ -135,16 +135,18 @@ def check(report, name, raw, folder):
     env = dict(os.environ, XDG_CACHE_HOME=folder)
     with open(path, "wb") as file:
         file.write(raw)
-    for command in COMMANDS:
+    for number, command in enumerate(COMMANDS):
         one = outputs([*command, "-q", "-j1", path], env=env)
         why = "" if len(one) > 10000 else one.decode(errors="replace")[:200]
-        for cores in CORES:
-            # a pipe is read through a window that moves
-            piped = outputs([*command, "-q", f"-j{cores}", "-"], input=raw, env=env)
+        # Each recording is read with all numbers of threads, each command has some of them.
+        turn = [CORES[(number + i) % len(CORES)] for i in range(3)]
+        for cores in turn[:2]:
             if outputs([*command, "-q", f"-j{cores}", path], env=env) != one:
                 why += f"-j{cores} gives something else than -j1\n"
-            if piped != one and command[0] != "script":
-                why += f"-j{cores} of a pipe gives something else than -j1\n"
+        # a pipe is read through a window that moves
+        if command[0] != "script" and \
+                outputs([*command, "-q", f"-j{turn[2]}", "-"], input=raw, env=env) != one:
+            why += f"-j{turn[2]} of a pipe gives something else than -j1\n"
         report.result(f"{name}: {' '.join(command)}", why)
 
 
