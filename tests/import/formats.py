@@ -65,26 +65,25 @@ def turned(value):
     return value
 
 
-def check_variant(path, text, expected):
-    with open(path, "w", encoding="utf-8") as file:
+WAYS = ("file", "gzip", "pipe")
+
+
+def check_variant(path, text, expected, way):
+    with (gzip.open(path, "wt", 1) if way == "gzip" else open(path, "w", encoding="utf-8")) as file:
         file.write(text)
-    with gzip.open(path + ".gz", "wt") as file:
-        file.write(text)
-    ways = {"file": (path, None), "gzip": (path + ".gz", None)}
-    for way, (name, _) in ways.items():
-        status, out, err = fold(name, "-q")
-        if status != 0 or folded_lines(out) != expected:
-            return f"{way}: status {status}: {err.decode()[:300]}\n" + tap.difference(
-                "\n".join(expected).encode(), b"\n".join(sorted(out.splitlines())))
-    with open(path, "rb") as file:
-        status, out, err = fold("-", "-q", stdin=file)
-    if status != 0 or folded_lines(out) != expected:
-        return f"pipe: status {status}: {err.decode()[:300]}"
-    return ""
+    if way == "pipe":
+        with open(path, "rb") as file:
+            status, out, err = fold("-", "-q", stdin=file)
+    else:
+        status, out, err = fold(path, "-q")
+    if status == 0 and folded_lines(out) == expected:
+        return ""
+    return f"{way}: status {status}: {err.decode()[:300]}\n" + tap.difference(
+        "\n".join(expected).encode(), b"\n".join(sorted(out.splitlines())))
 
 
 def late_keys(folder):
-    for case in JSON_CASES:
+    for number, case in enumerate(JSON_CASES):
         source = os.path.join(IMPORTS, case + ".in")
         status, out, err = fold(source, "-q")
         with open(source, encoding="utf-8") as file:
@@ -96,12 +95,14 @@ def late_keys(folder):
             "late, turned": padded(turned(document), False),
             "turned, then late": turned(padded(document, True)),
         }
-        for name, variant in variants.items():
+        # Each variant is read in two of the ways, and each format in all of them.
+        for turn, (name, variant) in enumerate(variants.items(), number):
             why = "" if status == 0 else err.decode()
-            for indent in (None, 1):
-                text = json.dumps(variant, indent=indent)
-                path = os.path.join(folder, "profile.json")
-                why = why or check_variant(path, text, folded_lines(out))
+            for i, indent in enumerate((None, 1)):
+                way = WAYS[(turn + i) % len(WAYS)]
+                path = os.path.join(folder, "profile.json" + ".gz" * (way == "gzip"))
+                why = why or check_variant(path, json.dumps(variant, indent=indent),
+                                           folded_lines(out), way)
             results.result(f"{case}: {name}", why)
 
 
