@@ -79,7 +79,7 @@ compare() {
 }
 
 perf record -q -o fp.data -g ./load
-perf record -q -o dwarf.data --call-graph dwarf,4096 ./load
+perf record -q -F 999 -o dwarf.data --call-graph dwarf,4096 ./load
 perf record -q -o plain.data ./load
 for _ in $(seq 30); do # perf may crash, see lib.sh
     ! { command perf record -q -g -o - ./load >pipe.data &&
