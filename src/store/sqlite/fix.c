@@ -245,7 +245,8 @@ bool sqlite_store_fix(struct store *base, char *done, size_t size, struct error 
         return follow_file(s, done, size, err);
     if (s->damaged || !has_header(s))
         return set_aside(s, done, size, err);
-    if (sqlite_file_is(s->log, path_of(s, "-wal", path)))
+    /* without a log, the file system permits none, and SQLite writes the file itself */
+    if (s->log < 0 || sqlite_file_is(s->log, path_of(s, "-wal", path)))
         return true;
     if (!finish_log(s, err) || !open_again(s, err))
         return false;
