@@ -21,6 +21,7 @@ struct rbspy {
     const struct import_options *options;
     struct lines lines;
     event_id event;
+    bool failed; /* memory is short */
 };
 
 /* A sample being read. */
@@ -124,6 +125,7 @@ static bool read_sample(struct rbspy *r, struct str line)
     else
         read_fields(r, &j, &s);
     bool ok = json_finish(&j) && s.has_trace;
+    r->failed |= j.failed && !j.broken;
     json_deinit(&j);
     source_deinit(&source);
     if (ok)
@@ -140,7 +142,7 @@ static bool rbspy_read(struct source *in, const struct import_options *options,
                       .event = builder_event(b, STR("samples"), UNIT_COUNT)};
     struct str line;
     bool has_header = false;
-    while (!builder_failed(b) && lines_next(&r.lines, &line)) {
+    while (!builder_failed(b) && !r.failed && lines_next(&r.lines, &line)) {
         if (r.lines.number == 1 && str_starts(line, STR(MAGIC)))
             has_header = line.len == sizeof MAGIC && line.ptr[line.len - 1] >= '2';
         else if (r.lines.number == 2 && has_header)
@@ -148,6 +150,8 @@ static bool rbspy_read(struct source *in, const struct import_options *options,
         else if (str_trim(line).len && !read_sample(&r, line))
             builder_warn(b, "not a sample of rbspy", r.lines.number, 1, line);
     }
+    if (r.failed)
+        return error_memory(err);
     if (r.lines.cut)
         b->profile->facts.incomplete = true;
     return !r.lines.failed;
