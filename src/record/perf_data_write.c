@@ -68,10 +68,19 @@ static void put_events(struct output *o, const struct perf_file_head *head)
             put_u64(o, k < head->events[i].id_count ? head->events[i].ids[k] : 0);
 }
 
-/* Written at once, with the end of a round: readers reject a file without records. */
+/* Readers reject a file without records. The features are not in the file while it grows;
+ * perf cannot decompress a record without this one. */
+static void put_first_records(struct output *o, const struct perf_file_head *head)
+{
+    if (head->packed)
+        perf_features_put_packing_record(o, head);
+    output_str(o, end_of_round());
+}
+
+/* Written at once, with the first records. */
 static void put_head(struct perf_data_writer *w, const struct perf_file_head *head)
 {
-    struct output *o = &w->out;
+    struct output *o = &w->out, first = OUTPUT_BUFFER;
     uint64_t attr_size = PERF_ATTR_SIZE + PERF_FILE_ATTR_IDS;
     uint64_t attrs_size = head->event_count * attr_size;
     uint64_t id_count = 0, bits[4];
@@ -83,7 +92,9 @@ static void put_head(struct perf_data_writer *w, const struct perf_file_head *he
     put_u64(o, PERF_FILE_HEADER);
     put_u64(o, attr_size);
     put_section(o, PERF_FILE_HEADER, attrs_size);
-    put_section(o, w->records_at, PERF_RECORD_HEADER);
+    put_first_records(&first, head);
+    w->size = first.used;
+    put_section(o, w->records_at, w->size);
     put_section(o, 0, 0); /* event types, which are not used */
     perf_features_bits(&w->features, bits);
     for (size_t i = 0; i < 4; i++)
@@ -92,8 +103,9 @@ static void put_head(struct perf_data_writer *w, const struct perf_file_head *he
     output_str(o, output_contents(&w->features.bodies));
     while (o->used < w->records_at)
         output_char(o, 0);
-    w->size = PERF_RECORD_HEADER;
-    output_str(o, end_of_round());
+    output_str(o, output_contents(&first));
+    o->failed |= first.failed;
+    output_deinit(&first);
     perf_features_table(&w->features, w->features_at, o);
 }
 

@@ -211,15 +211,30 @@ static void add_clock_data(struct perf_features *f)
 /* The size of a decompressed record: perf reserves so much memory for each. */
 #define UNPACKED_MOST ((uint32_t)64 << 10)
 
-static void add_packing(struct perf_features *f, const struct perf_file_head *head)
+static void put_packing(struct output *o, const struct perf_file_head *head)
 {
-    struct output *o = begin(f, PERF_FEATURE_COMPRESSED);
     put_u32(o, 1); /* version */
     put_u32(o, 1); /* zstd */
     put_u32(o, (uint32_t)head->pack_level);
     put_u32(o, 5); /* the ratio, an estimate: the real one is not known yet */
     put_u32(o, UNPACKED_MOST);
+}
+
+static void add_packing(struct perf_features *f, const struct perf_file_head *head)
+{
+    put_packing(begin(f, PERF_FEATURE_COMPRESSED), head);
     end(f);
+}
+
+#define PACKING_RECORD 40 /* bytes: header, feature, five numbers, padding */
+
+void perf_features_put_packing_record(struct output *o, const struct perf_file_head *head)
+{
+    put_u32(o, PERF_HEADER_FEATURE);
+    put_u32(o, (uint32_t)PACKING_RECORD << 16); /* misc, size */
+    put_u64(o, PERF_FEATURE_COMPRESSED);
+    put_packing(o, head);
+    put_u32(o, 0);
 }
 
 bool perf_features_init(struct perf_features *f, const struct perf_file_head *head)

@@ -55,6 +55,10 @@ struct perf_features {
 bool perf_features_init(struct perf_features *f, const struct perf_file_head *head);
 void perf_features_deinit(struct perf_features *f);
 
+/* Adds the feature COMPRESSED as a record. */
+void perf_features_put_packing_record(struct output *o,
+                                      const struct perf_file_head *head);
+
 /* Adds what is known at the end: the times of the first and the last sample. */
 void perf_features_add_times(struct perf_features *f, uint64_t first, uint64_t last);
 

@@ -297,6 +297,27 @@ def kill_once(folder, number, words, target, wait, programs, least=0):
     return "", 0 if "--snapshot" in words else missing
 
 
+FEATURE_BITS = slice(72, 104)  # of a perf.data
+
+
+def check_growing(report, folder, has_perf):
+    """A file without features, as it is between two writes of the recorder."""
+    path = os.path.join(folder, "growing.data")
+    status, _, err = tap.run([tap.STOKE, "record", "-q", "-F", "999", "-o", path, "./plain", "300",
+                              "1", "20"], cwd=folder)
+    if status:
+        report.result("a file that grows", err.decode())
+        return
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    data[FEATURE_BITS] = bytes(32)
+    with open(path, "wb") as file:
+        file.write(data)
+    for program in ["stoke", "perf"] if has_perf else ["stoke"]:
+        found, why = last_time(path, program)
+        report.result(f"a file that grows: {program}", why or ("" if found else "no sample"))
+
+
 def check_kills(report, folder, has_perf):
     """At random times, and right after the start, when there may be no file yet."""
     worst, faults = 0, []
@@ -422,6 +443,7 @@ def main():
                 if os.path.exists(os.path.join(folder, name + ".data")):
                     compare_with_perf(report, name, os.path.join(folder, name + ".data"))
             compare_shares_with_perf(report, folder)
+        check_growing(report, folder, has_perf)
         check_kills(report, folder, has_perf)
         check_hotspot(report, folder)
         check_lost(report, folder)
