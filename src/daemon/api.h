@@ -20,7 +20,7 @@ struct daemon_api {
     uint32_t rate;                  /* samples per second and CPU */
     struct daemon_metrics *metrics; /* NULL: those of the store only */
     struct daemon_recent *recent;   /* NULL: the store only */
-    struct daemon_history *history; /* NULL: nobody writes the store */
+    struct daemon_history *history; /* NULL: no process writes the store */
 
     /* Private. */
     struct daemon_processes processes;

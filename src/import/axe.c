@@ -50,7 +50,7 @@ static void warn(struct reader *r, const char *what, struct str line)
 
 /* --- The header --------------------------------------------------------------------- */
 
-/* "% CPU Time:Total" of the header: "CPU Time". Empty if the line is no header. */
+/* "% CPU Time:Total" of the header: "CPU Time". Empty if the line is not a header. */
 static struct str metric_of(struct str line)
 {
     struct str rest = line, none = STR("");

@@ -123,8 +123,8 @@ static bool move_damaged(struct sqlite_store *s, char name[PATH_SIZE], struct er
 
 /* --- Fixing ------------------------------------------------------------------------ */
 
-/* Opens what is at the location, or begins a new store. What is there and is no store is moved
- * aside. */
+/* Opens the store at the location, or creates a new one. A file there that is not a store is
+ * moved aside. */
 static bool open_again(struct sqlite_store *s, struct error *err)
 {
     char name[PATH_SIZE];
