@@ -352,15 +352,21 @@ static bool is_made_by_filter(const struct perf_sampler *s, size_t event)
            e->config == PERF_SOFTWARE_BPF_OUTPUT;
 }
 
-/* Opens a counter, and redirects its records into its CPU's ring. A thread that has ended
- * meanwhile is not an error. */
+/* Whether a thread has ended meanwhile, which is an error only for the first counter of the
+ * only thread: a later counter finds that it has ended between two of them. */
+static bool has_ended(const struct perf_sampler *s, int fd)
+{
+    return fd == -ESRCH && (s->settings->targets.tid_count > 1 || s->counter_count > 0);
+}
+
+/* Opens a counter, and redirects its records into its CPU's ring. */
 static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint32_t cpu,
                         struct error *err)
 {
     if (!ARRAY_RESERVE_HEAP(s->counters, s->counter_cap, s->counter_count + 1))
         return error_memory(err);
     int fd = open_one(s, event, tid, cpu);
-    if (fd == -ESRCH && s->settings->targets.tid_count > 1)
+    if (has_ended(s, fd))
         return true;
     if (fd < 0) {
         s->refused = leader_of(s, event) != event && fd == -EINVAL
@@ -400,7 +406,7 @@ static bool add_program(struct perf_sampler *s, int64_t tid, uint32_t cpu,
     attr.sample_type = attr.wakeup = 0;
     attr.read_format = PERF_READ_ENABLED;
     int fd = open_attr(s, &attr, tid, cpu, -1);
-    if (fd == -ESRCH && s->settings->targets.tid_count > 1)
+    if (has_ended(s, fd))
         return true;
     if (fd < 0)
         return record_refusal(s->settings, 0, -fd, err);
