@@ -72,6 +72,18 @@ on_terminal() {
     python3 "$TESTS/cli/terminal.py" "$@"
 }
 
+# waits_for WHAT COMMAND...: until it is true, at most for minutes: the machine may be busy.
+waits_for() {
+    what=$1
+    shift
+    for _ in $(seq 1200); do
+        ! "$@" || return 0
+        sleep 0.1
+    done
+    [ ! -e err ] || cat err >&2
+    fail "$what"
+}
+
 # used PID: the clock ticks (of 10 ms) of CPU time that the process has used.
 used() {
     sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'

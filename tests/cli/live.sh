@@ -41,7 +41,7 @@ mkdir bin
 printf '#!/bin/sh\necho "$1" >%s/opened.new\nmv %s/opened.new %s/opened\n' "$PWD" "$PWD" "$PWD" >bin/xdg-open
 chmod +x bin/xdg-open
 status 0 env PATH="$PWD/bin:$PATH" DISPLAY=:0 stoke live --store folder/h.db
-until [ -s opened ]; do sleep 0.05; done
+waits_for "no browser was started" [ -s opened ]
 ! cmp -s out opened || fail "the browser has the printed address"
 ! grep -q "$(sed -n 2p folder/h.db.live)" opened || fail "the browser's address has the token"
 rm opened
@@ -69,17 +69,17 @@ says 'has ended'
 [ ! -e folder/h.db.live ] || fail "the address is left"
 status 0 stoke live --store folder/h.db
 kill -KILL "$(sed -n '1s/[^0-9]*//p' folder/h.db.lock)"
-status 0 stoke live --no-browser --store folder/h.db
-until grep -q 'the daemon is started' err; do # the killed one may answer for a moment
-    sleep 0.05
+starts_another() {
     status 0 stoke live --no-browser --store folder/h.db
-done
+    grep -q 'the daemon is started' err
+}
+waits_for "the killed daemon answers" starts_another
 
 # A daemon that is ending holds its store, and its server has closed: the next one is started.
 status 0 stoke live --stop --store folder/h.db
 python3 "$TESTS/cli/closing.py" folder/h.db >closing &
 closing=$!
-until [ -s closing ]; do sleep 0.05; done
+waits_for "closing.py is not ready" [ -s closing ]
 status 0 stoke live --no-browser --store folder/h.db
 says "a daemon runs: process $closing,"
 says "process $closing, has ended"

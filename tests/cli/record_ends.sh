@@ -25,17 +25,6 @@ os.execvp("stoke", ["stoke", "record"] + sys.argv[1:])' "$@" 2>err &
     recorder=$!
     pids="$pids $recorder"
 }
-# waits_for WHAT COMMAND...: until it is true, at most for minutes: the machine may be busy.
-waits_for() {
-    what=$1
-    shift
-    for _ in $(seq 1200); do
-        ! "$@" || return 0
-        sleep 0.1
-    done
-    cat err >&2
-    fail "$what"
-}
 # ended N: the recorder ends with that status.
 ended() {
     got=0
