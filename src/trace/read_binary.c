@@ -13,7 +13,9 @@
 #define WORDS_MAX 8
 #define VALID ((uint64_t)1 << 63)
 #define VALID_OLD ((uint64_t)1 << 40)
+#define PROBED_AS_TEXT 4096
 #define RECORDS_PROBED 512
+#define RECORDS_TO_GIVE_UP 64
 #define GOOD_ENOUGH 0.95
 
 static uint64_t word_at(const char *p)
@@ -83,7 +85,8 @@ static double sense(struct str head, size_t words, uint64_t valid)
     struct layout layout = {.words = words, .valid = valid};
     size_t size = words * 8, good = 0, count = 0;
     uint64_t last = 0;
-    while (head.len >= size && count < RECORDS_PROBED) {
+    while (head.len >= size && count < RECORDS_PROBED &&
+           (count < RECORDS_TO_GIVE_UP || good * 2 >= count)) {
         bool sound = is_record(head.ptr, layout) && !(word_at(head.ptr) & VALID) &&
                      word_at(head.ptr) >= last;
         size_t step = sound ? 0 : find_order(head, layout);
@@ -278,10 +281,13 @@ static bool binary_read(struct trace_reader *r, struct error *err)
     return true;
 }
 
+/* The most significant byte of a cycle is zero: text is no trace. */
 static int binary_probe(struct str head)
 {
     uint64_t valid;
-    return find_words(head, &valid) ? 80 : 0;
+    bool is_text =
+        !memchr(head.ptr, 0, head.len < PROBED_AS_TEXT ? head.len : PROBED_AS_TEXT);
+    return !is_text && find_words(head, &valid) ? 80 : 0;
 }
 
 const struct trace_format trace_format_binary = {
