@@ -10,6 +10,8 @@ record --overwrite|--snapshot
 record -b|perf record; stoke reads its file
 record -j any|perf record; stoke reads its file
 record --group|braces
+record -S|--snapshot
+record --latency|stoke report --latency
 record --timestamp-filename|date
 report -t ,|--csv
 report -G|-g caller
@@ -30,6 +32,18 @@ done <options
 status 2 stoke record -k raw true
 says "the clock 'raw' is not supported"
 
+for words in '-D -1|--snapshot' '-D 10-20,30-40|--delay MS --duration S' '-D x|a whole number'; do
+    status 2 stoke record ${words%|*} true
+    says "^  try: .*${words#*|}"
+done
+
+# Accepted as in perf: rings of samples and of traces; --per-thread includes no child processes.
+status 0 stoke record -q -m 8,16 --synth task -o x.data true
+status 0 stoke record -q --per-thread -e cpu-clock -F 999 -o x.data sh -c \
+    'for i in 1 2 3; do (j=0; while [ $j -lt 20000 ]; do j=$((j+1)); done); done; true'
+status 0 stoke script -F pid x.data
+[ "$(grep . out | sort -u | wc -l)" -le 1 ] || fail "--per-thread records child processes"
+
 # The whole lists, where perf is installed.
 if command -v perf >/dev/null; then
     for command in record report script annotate; do
@@ -42,6 +56,11 @@ if command -v perf >/dev/null; then
             says_not "unknown option '--$name"
         done <names
     done
+    perf record -h 2>&1 | sed -n 's/^ *-\([a-zA-Z]\)\(,.*\)* .*/\1/p' | sort -u >letters
+    while read -r letter; do
+        status 2 stoke record -"$letter" --nosuch </dev/null
+        says_not "unknown option '-$letter'"
+    done <letters
 fi
 
 # Accepted ones change nothing.

@@ -36,7 +36,6 @@ const struct option perf_record_options[] = {
     IGNORED("aio", 0),
     IGNORED("threads", 0),
     IGNORED("no-buffering", 0),
-    IGNORED("per-thread", 0),
     IGNORED("no-bpf-event", 0),
     IGNORED("verbose", 'v'),
     IGNORED_VALUE("realtime", 'r', "N"),
@@ -44,7 +43,14 @@ const struct option perf_record_options[] = {
     IGNORED_VALUE("mmap-flush", 0, "N"),
     IGNORED_VALUE("num-thread-synthesize", 0, "N"),
     IGNORED_VALUE("proc-map-timeout", 0, "MS"),
+    /* processes are read when they are first sampled, at no cost before */
+    IGNORED_VALUE("synth", 0, "WHICH"),
 
+    INSTEAD("", 'S',
+            "--snapshot and kill -USR2 for samples; for instruction traces, " BY_PERF),
+    INSTEAD("latency", 0, "--off-cpu, then stoke report --latency"),
+    INSTEAD("off-cpu-thresh", 0, "--off-cpu records all waits, whatever they last"),
+    INSTEAD("sample-mem-info", 0, BY_PERF),
     INSTEAD("switch-output", 0,
             "--rotate 10m starts a new file after each time; --snapshot writes one at "
             "SIGUSR2"),
@@ -80,7 +86,7 @@ const struct option perf_record_options[] = {
     NOTHING("clang-path", 0),
     NOTHING("dry-run", 0),
     NOTHING("exclude-perf", 0),
-    NOTHING("synth", 0),
+    NOTHING("setup-filter", 0),
     {0}};
 
 const struct option perf_report_options[] = {

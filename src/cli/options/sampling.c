@@ -28,9 +28,10 @@ static bool parse_rate(const char *text, void *value, struct error *err)
 #define RING_LEAST ((uint64_t)8 << 10)
 #define RING_MOST ((uint64_t)1 << 30)
 
+/* In perf's "N,M", M is for instruction traces. */
 static bool parse_ring(const char *text, void *value, struct error *err)
 {
-    struct str number = str_of(text);
+    struct str rest = str_of(text), number = str_cut(&rest, ',');
     uint64_t v = 0, unit = 4096, size = RING_LEAST;
     if (str_ends(number, STR("K")) || str_ends(number, STR("M"))) {
         unit = str_ends(number, STR("K")) ? 1 << 10 : 1 << 20;
@@ -237,8 +238,8 @@ const struct option sampling_target_options[] = {
     {"container", 0, "ID",
      "all processes of this container: its id (12 digits at least), or its name in LXC",
      OPTION_PARSED, 0, .parse = parse_container},
-    {"no-inherit", 'i', NULL, "exclude child processes, and new threads", OPTION_FLAG,
-     OFF(alone)},
+    {"no-inherit,per-thread", 'i', NULL, "exclude child processes, and new threads",
+     OPTION_FLAG, OFF(alone)},
     {0}};
 
 int sampling_list_events(void)

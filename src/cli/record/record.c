@@ -64,6 +64,24 @@ static bool parse_span(const char *text, void *value, struct error *err)
     return true;
 }
 
+#define DELAY_MOST 1000000000
+
+/* Milliseconds. perf also has -1 (start disabled) and ranges of times. */
+static bool parse_delay(const char *text, void *value, struct error *err)
+{
+    uint64_t v;
+    if (number_parse_u64(str_of(text), &v) && v >= 1 && v <= DELAY_MOST) {
+        *(int64_t *)value = (int64_t)v;
+        return true;
+    }
+    error_set(err, "invalid value '%s' for --delay", text);
+    if (strcmp(text, "-1") == 0)
+        return error_hint(err, "to begin later, on request: --snapshot, and kill -USR2");
+    if (strchr(text, '-'))
+        return error_hint(err, "one range of time: --delay MS --duration S");
+    return error_hint(err, "a whole number from 1 to %d", DELAY_MOST);
+}
+
 /* perf's -k: the times of recordings are of one clock. */
 static bool parse_clock(const char *text, void *value, struct error *err)
 {
@@ -100,8 +118,8 @@ static const struct option record_options[] = {
      OPTION_FLAG, OFF(strict)},
     {"duration", 0, "S", "end after S seconds", OPTION_NUMBER, OFF(duration),
      .least = 0.001, .most = 1e9},
-    {"delay", 'D', "MS", "start sampling after MS milliseconds", OPTION_INT, OFF(delay),
-     .least = 1, .most = 1e9},
+    {"delay", 'D', "MS", "start sampling after MS milliseconds", OPTION_PARSED,
+     OFF(delay), .parse = parse_delay},
     {"output", 'o', "FILE",
      "output file (default: perf.data); .svg, .folded, ...: draw it at once",
      OPTION_STRING, OFF(output)},
