@@ -57,14 +57,16 @@ if command -v perf >/dev/null; then
         rm -f perf.data
 fi
 
-# prints FOLDER RECORDING: output of the commands that request names in different ways.
+# prints FOLDER RECORDING: output of the commands that request names in different ways. A
+# recording with stack dumps requests unwind tables too, which one command shows.
 prints() {
     mkdir -p "$1"
     data=$2
+    run fold fold "$data"
+    [ "$data" = work.data ] || return 0
     run annotate.json annotate --json work "$data"
     run report.line report --sort line "$data"
     run script script "$data"
-    run fold fold "$data"
 }
 
 # prints_all FOLDER RECORDING: output of all commands.
