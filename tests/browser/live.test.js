@@ -3,6 +3,8 @@
 "use strict";
 
 const assert = require("assert").strict;
+const fs = require("fs");
+const path = require("path");
 const { app, daemon, daemonOrSkip, live, load, until } = require("./live_pages.js");
 
 const heardAfter = (page, time) => until(page, (after) => window.stoke.live.lostSince === null && window.stoke.live.heard > after, time);
@@ -101,5 +103,34 @@ module.exports = (test) => {
         assert.equal(again.port, served.port);
         await heardAfter(page, heard);
         await page.locator(".live-pill", { hasText: "Live" }).waitFor();
+    });
+
+    test("shows what happens to the store: that it was removed, and that it cannot be written", async (bench) => {
+        const folder = path.join(bench.folder, "folder"), store = path.join(folder, "h.db");
+        fs.mkdirSync(folder);
+        const served = await daemonOrSkip(bench, { store });
+        if (!served)
+            return;
+        load(bench);
+        const page = await live(bench, served);
+        const stored = () => page.waitForFunction(() => window.stoke.live.status?.store.first > 0, undefined, { polling: 100 });
+        await stored();
+        assert.equal(await page.locator(".store-note, .fault").count(), 0);
+        fs.rmSync(store);
+        const note = page.locator(".store-note", { hasText: /^\d\d:\d\d:\d\d The store was removed: it was written again\./ });
+        await note.waitFor();
+        await note.getByRole("button", { name: "Close the note" }).click();
+        await note.waitFor({ state: "detached" });
+
+        /* A file at the place of the folder: nobody can write below it, root neither. */
+        fs.renameSync(folder, `${folder}-away`);
+        fs.writeFileSync(folder, "");
+        const fault = page.getByRole("alert").filter({ hasText: /^The store cannot be written since \d\d:\d\d:\d\d: .*\d+ windows? waits? in memory\./ });
+        await fault.waitFor();
+        fs.rmSync(folder);
+        fs.renameSync(`${folder}-away`, folder);
+        await fault.waitFor({ state: "detached" });
+        assert.equal(await page.locator(".store-note").count(), 0, "a closed note stays closed");
+        await page.close();
     });
 };

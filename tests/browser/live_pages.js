@@ -28,8 +28,8 @@ async function daemon(bench, options = {}) {
 }
 
 /* The same; null if it cannot run here, which the test then says. */
-async function daemonOrSkip(bench) {
-    const served = await daemon(bench);
+async function daemonOrSkip(bench, options = {}) {
+    const served = await daemon(bench, options);
     if (served.port)
         return served;
     bench.note(`SKIP the daemon cannot run here: ${served.said()}`);

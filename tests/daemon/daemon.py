@@ -55,6 +55,74 @@ int main(void)
 """
 
 
+# A file system that becomes read-only while files on it are open, as after a fault of its disk.
+READ_ONLY = """
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static int refuses(void)
+{
+    if (syscall(SYS_faccessat, AT_FDCWD, getenv("READ_ONLY_WHILE"), F_OK) != 0)
+        return 0;
+    errno = EROFS;
+    return 1;
+}
+static int open_any(const char *path, int flags, va_list more)
+{
+    const char *mark = getenv("READ_ONLY_WHILE");
+    int is_there = strncmp(path, mark, (size_t)(strrchr(mark, '/') - mark)) == 0;
+    int mode = flags & O_CREAT ? va_arg(more, int) : 0;
+    if (is_there && (flags & (O_ACCMODE | O_CREAT)) != O_RDONLY && refuses())
+        return -1;
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+int open(const char *path, int flags, ...)
+{
+    va_list more;
+    va_start(more, flags);
+    int fd = open_any(path, flags, more);
+    va_end(more);
+    return fd;
+}
+int open64(const char *path, int flags, ...)
+{
+    va_list more;
+    va_start(more, flags);
+    int fd = open_any(path, flags, more);
+    va_end(more);
+    return fd;
+}
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
+{
+    return refuses() ? -1 : syscall(SYS_pwrite64, fd, bytes, size, at);
+}
+ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at)
+{
+    return refuses() ? -1 : syscall(SYS_pwrite64, fd, bytes, size, at);
+}
+int ftruncate(int fd, off_t size)
+{
+    return refuses() ? -1 : (int)syscall(SYS_ftruncate, fd, size);
+}
+int ftruncate64(int fd, off64_t size)
+{
+    return refuses() ? -1 : (int)syscall(SYS_ftruncate, fd, size);
+}
+int unlink(const char *path)
+{
+    return refuses() ? -1 : (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+int rename(const char *from, const char *to)
+{
+    return refuses() ? -1 : (int)syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
+}
+"""
+
+
 def until(condition, what):
     end = time.monotonic() + WAIT
     while not condition():
@@ -64,11 +132,11 @@ def until(condition, what):
 
 
 @contextlib.contextmanager
-def daemon(store, *words):
+def daemon(store, *words, env=None):
     """A running daemon, which is killed at the end, and what it has said so far."""
     with tempfile.TemporaryFile() as err:
         process = subprocess.Popen([tap.STOKE, "daemon", "--store", store, "--window", "1", *words],
-                                   stderr=err)
+                                   stderr=err, env=env)
 
         def said():
             return os.pread(err.fileno(), 1 << 16, 0).decode("utf-8", "replace")
@@ -240,6 +308,32 @@ def check_fault(folder, name, harm, message, location):
     return f"{len(lost)} of {len(before)} windows are lost, in {where}: {said}" if lost else ""
 
 
+def check_read_only(folder):
+    """Writes fail, and files cannot be made: the daemon continues, and stores later."""
+    store, shim, mark = (os.path.join(folder, name) for name in ("ro.db", "ro.so", "ro.mark"))
+    subprocess.run(["cc", "-O1", "-D_GNU_SOURCE", "-shared", "-fPIC", "-x", "c", "-", "-o", shim],
+                   input=READ_ONLY.encode(), check=True)
+    env = {**os.environ, "LD_PRELOAD": shim, "READ_ONLY_WHILE": mark}
+    with daemon(store, env=env) as (process, said):
+        until(lambda: windows(store), "the first window")
+        with open(mark, "wb"):
+            pass
+        until(lambda: "Read-only file system; sampling continues" in said(), "a message")
+        before = windows(store)
+        os.remove(mark)
+        until(lambda: "written again; nothing is lost" in said(), "storing again")
+        after = windows(store)
+        status = stop(process)
+    lost = [i for i in before if after.get(i) != before[i]]
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        found = db.execute("PRAGMA integrity_check").fetchone()[0]
+        spans = db.execute("SELECT start, end FROM window ORDER BY start").fetchall()
+    gaps = [start - end for (_, end), (start, _) in zip(spans, spans[1:]) if start - end > 5e8]
+    if status != 0 or lost or gaps or found != "ok":
+        return f"{status}, lost {lost}, gaps of {gaps} ns, integrity {found}: {said()}"
+    return ""
+
+
 @contextlib.contextmanager
 def small_disk(folder):
     path = os.path.join(folder, "disk")
@@ -305,6 +399,7 @@ def main():
                 report.result("shares of a known load", check_truth(folder))
                 report.result(f"{KILLS} times SIGKILL", check_kills(folder))
                 report.result("a store that cannot be written", check_recovery(folder))
+                report.result("a file system that becomes read-only", check_read_only(folder))
                 for name, *rest in FAULTS:
                     report.result(f"a store that is {name}", check_fault(folder, name, *rest))
                 check_small_disk(report, folder)

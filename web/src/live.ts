@@ -43,7 +43,21 @@ export interface Status {
     time: number;
     rate: number;
     daemon: { cpu_ns: number; peak_bytes: number };
-    store: { bytes?: number; first?: number; lost?: number };
+    store: StoreStatus;
+}
+
+/* What the store holds, and what happened to it since the daemon started. */
+export interface StoreStatus {
+    bytes?: number;
+    first?: number;
+    lost?: number;
+    failing?: boolean; /* it cannot be written now */
+    error?: string;
+    since?: number;
+    pending?: number; /* windows in memory */
+    dropped?: number; /* lost windows */
+    done?: string; /* what the daemon fixed last */
+    done_at?: number;
 }
 
 /* The server refused, with its reason. */
@@ -70,10 +84,15 @@ export function clock(seconds: number, withSeconds = true): string {
     return `${two(d.getHours())}:${two(d.getMinutes())}${withSeconds ? `:${two(d.getSeconds())}` : ""}`;
 }
 
-export function spanName([from, to]: Span): string {
-    const day = new Date(from * 1000);
+/* With the day if it is not today. */
+export function moment(seconds: number): string {
+    const day = new Date(seconds * 1000);
     const today = day.toDateString() === new Date().toDateString();
-    return `${today ? "" : `${day.toLocaleDateString()} `}${clock(from)}\u2013${clock(to)}`;
+    return `${today ? "" : `${day.toLocaleDateString()} `}${clock(seconds)}`;
+}
+
+export function spanName([from, to]: Span): string {
+    return `${moment(from)}\u2013${clock(to)}`;
 }
 
 function readSpan(text: string | null): Span | null {
@@ -98,6 +117,7 @@ export class Live {
     lastStatus: Status | null = null; /* the one before, for rates */
     shownSpan: Span | null = null; /* of the profile */
     empty = ""; /* why no profile is shown */
+    noted = 0; /* time of the fix of the store that the user has closed */
     lostSince: number | null = null; /* no connection since that time */
     heard = 0; /* time of the last metrics */
     version = 0; /* increases with new metrics */
@@ -424,6 +444,11 @@ export class Live {
         this.remember();
         if (panel && panel !== "processes")
             void this.readLatest();
+        this.app.changed();
+    }
+
+    closeNote(): void {
+        this.noted = this.status?.store.done_at ?? 0;
         this.app.changed();
     }
 

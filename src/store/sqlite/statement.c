@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/sqlite/parts.h"
+#include <errno.h>
+#include <string.h>
 
 static const char *const texts[SQL_COUNT] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -46,11 +48,18 @@ static const char *const texts[SQL_COUNT] = {
 bool sqlite_failed(struct sqlite_store *s, const char *what, struct error *err)
 {
     int code = s->db ? sqlite3_errcode(s->db) : SQLITE_CANTOPEN;
-    error_set(err, "%s: %s", what, s->db ? sqlite3_errmsg(s->db) : "out of memory");
+    int reason = s->db && code == SQLITE_IOERR ? sqlite3_system_errno(s->db) : 0;
+    error_set(err, "%s: %s", what,
+              reason  ? strerror(reason) /* SQLite's text is only "disk I/O error" */
+              : s->db ? sqlite3_errmsg(s->db)
+                      : "out of memory");
     format_text(err->file, sizeof err->file, "%s", s->location);
     s->damaged |= code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
     if (code == SQLITE_FULL)
         error_hint(err, "the disk is full: free some space");
+    else if (reason == EROFS)
+        error_hint(err, "the file system is read-only: see the log of the kernel (dmesg) for "
+                        "faults of the disk");
     else if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
         error_hint(err, "the file is not a store, or is damaged: move it away, and stoke "
                         "daemon starts a new one");

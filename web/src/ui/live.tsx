@@ -3,7 +3,7 @@
  * samples of the last seconds. */
 import type { App } from "../app";
 import { count, shownName, time, weightUnit } from "../format";
-import { clock, type Live, PANELS, RANGES, spanName, WINDOW } from "../live";
+import { clock, type Live, moment, PANELS, RANGES, spanName, WINDOW } from "../live";
 import { bytes } from "../live_tracks";
 import { viewsOf } from "../state";
 import { Details } from "./details";
@@ -125,8 +125,41 @@ function StatusBar({ app, live }: { app: App; live: Live }) {
             {live.following && live.held && <span class="faint">updates held</span>}
             <span class="grow" />
             <span>{cost(live)}</span>
-            {store?.bytes !== undefined && <span>Store {bytes(store.bytes)}{store.first ? `, since ${new Date(store.first * 1000).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}` : ""}</span>}
+            {store?.bytes !== undefined && <span>Store {bytes(store.bytes)}{store.first ? `, since ${new Date(store.first * 1000).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}` : ""}{store.dropped ? `, ${windows(store.dropped)} lost` : ""}</span>}
         </div>
+    );
+}
+
+function windows(n: number): string {
+    return `${count(n)} ${n === 1 ? "window" : "windows"}`;
+}
+
+function sentence(text: string): string {
+    return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+/* What happened to the store: as long as it fails, and what was fixed until it is closed. */
+function StoreFaults({ live }: { live: Live }) {
+    const { store } = live.status ?? {};
+    const fixed = store?.done && store.done_at && store.done_at !== live.noted;
+    return (
+        <>
+            {store?.failing && (
+                <div class="fault" role="alert">
+                    <p>
+                        <b>The store cannot be written since {moment(store.since ?? 0)}: {shownName(store.error ?? "")}.</b>{" "}
+                        {store.pending ? `${windows(store.pending)} ${store.pending === 1 ? "waits" : "wait"} in memory.` : ""}
+                        {store.dropped ? ` ${windows(store.dropped)} ${store.dropped === 1 ? "is" : "are"} lost.` : ""}
+                    </p>
+                </div>
+            )}
+            {fixed && (
+                <div class="store-note" role="status">
+                    <p><b>{moment(store.done_at ?? 0)}</b> {sentence(shownName(store.done ?? ""))}.</p>
+                    <button type="button" class="icon" aria-label="Close the note" onClick={() => live.closeNote()}>{"\u2715"}</button>
+                </div>
+            )}
+        </>
     );
 }
 
@@ -141,6 +174,7 @@ export function LiveRoot({ app, live }: { app: App; live: Live }) {
             <Header app={app} live={live} />
             <Bar app={app} live={live} />
             <Fault app={app} />
+            <StoreFaults live={live} />
             <LiveTrackPane live={live} looks={app.looks} />
             <section class="tab-bar" aria-label="View">
                 <Tabs app={app} live={live} />
