@@ -144,6 +144,7 @@ static void on_end(void *context)
 {
     struct daemon *d = context;
     d->samples.until = UINT64_MAX;
+    d->history.is_last = d->stops;
     end_window(d, os_clock_monotonic());
 }
 

@@ -91,7 +91,10 @@ static bool fix(struct daemon_history *h, struct error *err)
 {
     struct daemon_store_state *s = &h->state;
     char done[STORE_DONE_SIZE];
-    bool ok = h->store->kind->fix(h->store, done, sizeof done, err);
+    const struct store_kind *kind = h->store->kind;
+    bool ok = kind->fix(h->store, done, sizeof done, err);
+    while (!ok && h->is_last && kind->settle && kind->settle(h->store))
+        ok = kind->fix(h->store, done, sizeof done, err);
     if (!done[0])
         return ok;
     engine_note(h->report, "%s", done);

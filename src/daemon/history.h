@@ -28,6 +28,7 @@ struct daemon_history {
     struct store_window pending[DAEMON_PENDING_MAX]; /* oldest first; owns the profiles */
     size_t pending_count;
     uint64_t dropped; /* windows that were lost since the store failed */
+    bool is_last; /* set by the caller: no window follows, so nothing is left for later */
     struct os_lock lock;
     struct daemon_store_state state; /* under the lock */
 };

@@ -116,6 +116,7 @@ module.exports = (test) => {
         const stored = () => page.waitForFunction(() => window.stoke.live.status?.store.first > 0, undefined, { polling: 100 });
         await stored();
         assert.equal(await page.locator(".store-note, .fault").count(), 0);
+        bench.expectsErrors = true; /* of requests while there is no store */
         fs.rmSync(store);
         const note = page.locator(".store-note", { hasText: /^\d\d:\d\d:\d\d The store was removed: it was written again\./ });
         await note.waitFor();

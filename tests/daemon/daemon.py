@@ -122,6 +122,34 @@ int rename(const char *from, const char *to)
 }
 """
 
+# A disk that takes long to write a copy of the store.
+SLOW = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void wait_for(int fd)
+{
+    char link[64], path[4096] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (readlink(link, path, sizeof path - 1) <= 0 || !strstr(path, ".again"))
+        return;
+    for (int i = 0; i < 60000 && access(getenv("SLOW_WHILE"), F_OK) == 0; i++)
+        usleep(2000);
+}
+int fsync(int fd)
+{
+    wait_for(fd);
+    return (int)syscall(SYS_fsync, fd);
+}
+int fdatasync(int fd)
+{
+    wait_for(fd);
+    return (int)syscall(SYS_fdatasync, fd);
+}
+"""
+
 
 def until(condition, what):
     end = time.monotonic() + WAIT
@@ -308,30 +336,69 @@ def check_fault(folder, name, harm, message, location):
     return f"{len(lost)} of {len(before)} windows are lost, in {where}: {said}" if lost else ""
 
 
-def check_read_only(folder):
-    """Writes fail, and files cannot be made: the daemon continues, and stores later."""
-    store, shim, mark = (os.path.join(folder, name) for name in ("ro.db", "ro.so", "ro.mark"))
+def preloaded(folder, name, source, variable):
+    """A store; a file that makes the fault while it exists; the environment."""
+    store, shim, mark = (os.path.join(folder, name + end) for end in (".db", ".so", ".mark"))
     subprocess.run(["cc", "-O1", "-D_GNU_SOURCE", "-shared", "-fPIC", "-x", "c", "-", "-o", shim],
-                   input=READ_ONLY.encode(), check=True)
-    env = {**os.environ, "LD_PRELOAD": shim, "READ_ONLY_WHILE": mark}
+                   input=source.encode(), check=True)
+    return store, mark, {**os.environ, "LD_PRELOAD": shim, variable: mark}
+
+
+def create(path):
+    with open(path, "wb"):
+        pass
+
+
+def gaps(store):
+    """Times between windows, and other faults of the file."""
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        found = db.execute("PRAGMA integrity_check").fetchone()[0]
+        spans = db.execute("SELECT start, end FROM window ORDER BY start").fetchall()
+    times = [start - end for (_, end), (start, _) in zip(spans, spans[1:]) if start - end > 5e8]
+    return ([f"gaps of {times} ns"] if times else []) + ([found] if found != "ok" else [])
+
+
+def lost_windows(store, before):
+    found = {start: data for start, _, data in windows(store).values()}
+    return [f"lost: {start}" for start, _, data in before.values() if found.get(start) != data]
+
+
+def check_copy(folder):
+    """While a copy is written, sampling continues; at the end it is waited for."""
+    store, mark, env = preloaded(folder, "slow", SLOW, "SLOW_WHILE")
     with daemon(store, env=env) as (process, said):
         until(lambda: windows(store), "the first window")
-        with open(mark, "wb"):
-            pass
+        create(mark)
+        remove(store)
+        until(lambda: "is being written again: " in said(), "a message of the copy")
+        os.remove(mark)
+        until(lambda: "written again; nothing is lost" in said(), "the end of the copy")
+        before = windows(store)
+        create(mark)
+        remove(store)
+        until(lambda: said().count("is being written again: ") > 1, "a message of the second copy")
+        process.send_signal(signal.SIGTERM)
+        os.remove(mark)
+        status = process.wait(WAIT)
+        said = said()
+    wrong = gaps(store) + lost_windows(store, before) if os.path.exists(store) else ["no store"]
+    return "" if status == 0 and not wrong else f"{status}: {wrong}: {said}"
+
+
+def check_read_only(folder):
+    """Writes fail, and files cannot be made: the daemon continues, and stores later."""
+    store, mark, env = preloaded(folder, "readonly", READ_ONLY, "READ_ONLY_WHILE")
+    with daemon(store, env=env) as (process, said):
+        until(lambda: windows(store), "the first window")
+        create(mark)
         until(lambda: "Read-only file system; sampling continues" in said(), "a message")
         before = windows(store)
         os.remove(mark)
         until(lambda: "written again; nothing is lost" in said(), "storing again")
-        after = windows(store)
         status = stop(process)
-    lost = [i for i in before if after.get(i) != before[i]]
-    with contextlib.closing(sqlite3.connect(store)) as db:
-        found = db.execute("PRAGMA integrity_check").fetchone()[0]
-        spans = db.execute("SELECT start, end FROM window ORDER BY start").fetchall()
-    gaps = [start - end for (_, end), (start, _) in zip(spans, spans[1:]) if start - end > 5e8]
-    if status != 0 or lost or gaps or found != "ok":
-        return f"{status}, lost {lost}, gaps of {gaps} ns, integrity {found}: {said()}"
-    return ""
+        said = said()
+    wrong = gaps(store) + lost_windows(store, before)
+    return "" if status == 0 and not wrong else f"{status}: {wrong}: {said}"
 
 
 @contextlib.contextmanager
@@ -400,6 +467,7 @@ def main():
                 report.result(f"{KILLS} times SIGKILL", check_kills(folder))
                 report.result("a store that cannot be written", check_recovery(folder))
                 report.result("a file system that becomes read-only", check_read_only(folder))
+                report.result("a copy of the store that takes long", check_copy(folder))
                 for name, *rest in FAULTS:
                     report.result(f"a store that is {name}", check_fault(folder, name, *rest))
                 check_small_disk(report, folder)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happens to the file of a store while it is written: it is removed, moved, replaced or
  * damaged. The open database still has the file that was removed, so it can be written again. */
-#include "os/file.h"
+#include "os/machine.h"
+#include "store/sqlite/copy.h"
 #include "store/sqlite/parts.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 
 #define ASIDE_MAX 16 /* damaged files; more would fill a disk that damages all of them */
 #define PATH_SIZE 4300
+#define COPY_WAIT (STORE_SECOND / 5) /* as long as sampling may wait */
 
 static const char magic[16] = "SQLite format 3";
 
@@ -88,6 +90,13 @@ static bool cannot_move(const char *from, struct error *err)
     return error_hint(err, "check the permissions of the folder");
 }
 
+/* Completes an error. Returns false. */
+static bool at_location(const struct sqlite_store *s, struct error *err)
+{
+    format_text(err->file, sizeof err->file, "%s", s->location);
+    return false;
+}
+
 /* A name beside the store that no file has: NAME.WHAT-TIME, in UTC. */
 static void aside_name(const struct sqlite_store *s, const char *what,
                        char name[PATH_SIZE])
@@ -151,31 +160,20 @@ static bool set_aside(struct sqlite_store *s, char *done, size_t size, struct er
     return true;
 }
 
-/* Copies what is stored, as of a file that was removed, into a new file. */
+/* Copies what is stored, as of a file that was removed, into a new file. A large store takes
+ * several calls, so that sampling does not wait; false in between. */
 static bool write_copy(struct sqlite_store *s, const char *path, struct error *err)
 {
-    sqlite3 *copy = NULL;
-    if (!os_make_folders(path, err))
+    if (!s->copy && !(s->copy = sqlite_copy_begin(s->db, path, err)))
         return false;
-    unlink(path);
-    os_create_private(path);
-    bool ok =
-        sqlite3_open_v2(path, &copy,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                        NULL) == SQLITE_OK;
-    sqlite3_backup *b = ok ? sqlite3_backup_init(copy, "main", s->db, "main") : NULL;
-    ok = b && sqlite3_backup_step(b, -1) == SQLITE_DONE;
-    ok = (!b || sqlite3_backup_finish(b) == SQLITE_OK) && ok;
-    if (!ok) {
-        error_set(err, "the store was removed, and cannot be written again: %s",
-                  copy ? sqlite3_errmsg(copy) : "out of memory");
-        format_text(err->file, sizeof err->file, "%s", s->location);
-        error_hint(err, "check the space and the permissions of its folder");
+    if (sqlite_copy_wait(s->copy, os_clock_monotonic() + COPY_WAIT)) {
+        struct sqlite_copy *copy = s->copy;
+        s->copy = NULL;
+        return sqlite_copy_end(copy, err) || at_location(s, err);
     }
-    sqlite3_close(copy);
-    if (!ok)
-        unlink(path);
-    return ok;
+    error_set(err, "it was removed, and is being written again: %u%% so far",
+              sqlite_copy_percent(s->copy));
+    return at_location(s, err);
 }
 
 /* What the open database has gets a name again: its old one, or one beside it if another file
@@ -230,6 +228,12 @@ static bool follow_file(struct sqlite_store *s, char *done, size_t size,
                     s->location);
     remove_old_log(s);
     return open_again(s, err);
+}
+
+bool sqlite_store_settle(struct store *base)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    return s->copy && sqlite_copy_wait(s->copy, UINT64_MAX);
 }
 
 bool sqlite_store_fix(struct store *base, char *done, size_t size, struct error *err)

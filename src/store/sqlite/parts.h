@@ -67,10 +67,11 @@ struct sqlite_store {
     uint64_t rolled[SQLITE_ROLLUPS]; /* seconds: sums are made from here on */
     sqlite3 *db;
     sqlite3_stmt *statements[SQL_COUNT];
-    int lock;             /* file descriptor; -1: none */
-    int file, log, index; /* descriptors of the writer that only name the files; -1 */
-    bool damaged;         /* SQLite, or its tables, said so */
-    unsigned aside;       /* damaged files that were moved aside */
+    int lock;                 /* file descriptor; -1: none */
+    int file, log, index;     /* descriptors of the writer that only name the files; -1 */
+    bool damaged;             /* SQLite, or its tables, said so */
+    unsigned aside;           /* damaged files that were moved aside */
+    struct sqlite_copy *copy; /* that is being written (copy.h), or NULL */
     char location[4096];
 };
 
@@ -148,6 +149,7 @@ bool sqlite_store_retain(struct store *s, const struct store_limits *limits, uin
 bool sqlite_store_usage(struct store *s, struct store_usage *u, struct error *err);
 
 bool sqlite_store_fix(struct store *s, char *done, size_t size, struct error *err);
+bool sqlite_store_settle(struct store *s);
 
 /* Opens the writer, creates what is missing. The lock is taken if this process does not have
  * it, also if its file was removed. */

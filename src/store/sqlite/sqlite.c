@@ -2,6 +2,7 @@
 /* The store in one SQLite file (WAL). stoke-store(5) specifies it. */
 #include "os/file.h"
 #include "os/file_lock.h"
+#include "store/sqlite/copy.h"
 #include "store/sqlite/parts.h"
 #include <unistd.h>
 
@@ -114,6 +115,9 @@ static bool open_store(struct store *base, const char *location, enum store_mode
 
 void sqlite_store_shut(struct sqlite_store *s)
 {
+    if (s->copy)
+        sqlite_copy_stop(s->copy);
+    s->copy = NULL;
     sqlite_finalize(s);
     sqlite_forget(s);
     sqlite3_close(s->db);
@@ -141,4 +145,5 @@ const struct store_kind store_kind_sqlite = {
     .retain = sqlite_store_retain,
     .usage = sqlite_store_usage,
     .fix = sqlite_store_fix,
+    .settle = sqlite_store_settle,
 };

@@ -45,10 +45,24 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_REMOVE_ROLLUPS] = "DELETE FROM rollup WHERE start<=?2 AND start+step>?1",
 };
 
+/* Why a file could not be written: the last error of the log, else of the store. */
+static int system_reason(struct sqlite_store *s)
+{
+    static const int which[] = {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER};
+    int reason = 0;
+    for (size_t i = 0; i < 2 && !reason; i++) {
+        sqlite3_file *file = NULL;
+        sqlite3_file_control(s->db, "main", which[i], (void *)&file);
+        if (file && file->pMethods)
+            file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &reason);
+    }
+    return reason;
+}
+
 bool sqlite_failed(struct sqlite_store *s, const char *what, struct error *err)
 {
     int code = s->db ? sqlite3_errcode(s->db) : SQLITE_CANTOPEN;
-    int reason = s->db && code == SQLITE_IOERR ? sqlite3_system_errno(s->db) : 0;
+    int reason = s->db && code == SQLITE_IOERR ? system_reason(s) : 0;
     error_set(err, "%s: %s", what,
               reason  ? strerror(reason) /* SQLite's text is only "disk I/O error" */
               : s->db ? sqlite3_errmsg(s->db)
@@ -58,8 +72,9 @@ bool sqlite_failed(struct sqlite_store *s, const char *what, struct error *err)
     if (code == SQLITE_FULL)
         error_hint(err, "the disk is full: free some space");
     else if (reason == EROFS)
-        error_hint(err, "the file system is read-only: see the log of the kernel (dmesg) for "
-                        "faults of the disk");
+        error_hint(err,
+                   "the file system is read-only: see the log of the kernel (dmesg) for "
+                   "faults of the disk");
     else if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
         error_hint(err, "the file is not a store, or is damaged: move it away, and stoke "
                         "daemon starts a new one");
