@@ -137,9 +137,18 @@ static void refuse(struct http_reply *r, bool has_path)
         output_format(&r->body, "%s %s\n", routes[i].method, routes[i].path);
 }
 
+static int64_t memory_of_request(const struct daemon_api *api)
+{
+    uint64_t half = api->budget.memory / 2;
+    if (half == 0 || half > (uint64_t)DAEMON_API_MEMORY)
+        return DAEMON_API_MEMORY;
+    return half > (uint64_t)DAEMON_API_MEMORY_LEAST ? (int64_t)half
+                                                    : DAEMON_API_MEMORY_LEAST;
+}
+
 void daemon_api_answer(void *context, const struct http_query *q, struct http_reply *r)
 {
-    struct arena_bound bound = {.most = DAEMON_API_MEMORY}, *before;
+    struct arena_bound bound = {.most = memory_of_request(context)}, *before;
     bool has_path;
     const struct route *route = find_route(q, &has_path);
     if (!route) {

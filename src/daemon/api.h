@@ -7,17 +7,22 @@
 #ifndef STOKE_DAEMON_API_H
 #define STOKE_DAEMON_API_H
 
+#include "daemon/budget.h"
 #include "daemon/history.h"
 #include "daemon/metrics.h"
 #include "daemon/processes.h"
 #include "daemon/recent.h"
 #include "http/server.h"
 
-#define DAEMON_API_MEMORY ((int64_t)256 << 20) /* of a request */
+/* Memory of a request: half of the budget if there is one. */
+#define DAEMON_API_MEMORY ((int64_t)256 << 20)
+#define DAEMON_API_MEMORY_LEAST ((int64_t)16 << 20)
 
 struct daemon_api {
-    const char *store;              /* location */
-    uint32_t rate;                  /* samples per second and CPU */
+    const char *store;       /* location */
+    uint32_t requested_rate; /* samples per second and CPU */
+    _Atomic uint32_t rate;   /* that the budget permits now */
+    struct daemon_limits budget;
     struct daemon_metrics *metrics; /* NULL: those of the store only */
     struct daemon_recent *recent;   /* NULL: the store only */
     struct daemon_history *history; /* NULL: no process writes the store */

@@ -96,10 +96,16 @@ void api_status(struct daemon_api *api, const struct http_query *q, struct http_
     put_machine(&w);
     json_member_u64(&w, "time", os_clock_real() / STORE_SECOND);
     json_member_u64(&w, "rate", api->rate);
+    json_member_u64(&w, "requested_rate", api->requested_rate);
     json_put_key(&w, "daemon");
     json_begin(&w, JSON_OBJECT);
     json_member_u64(&w, "cpu_ns", os_own_cpu_time());
+    json_member_u64(&w, "bytes", os_own_bytes());
     json_member_u64(&w, "peak_bytes", os_own_peak_bytes());
+    if (api->budget.cpu > 0)
+        json_member_double(&w, "cpu_limit", api->budget.cpu);
+    if (api->budget.memory)
+        json_member_u64(&w, "memory_limit", api->budget.memory);
     json_end(&w, JSON_OBJECT);
     put_store(&w, api);
     json_end(&w, JSON_OBJECT);

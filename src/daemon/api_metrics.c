@@ -33,11 +33,25 @@ void api_series(struct daemon_api *api, const struct http_query *q, struct http_
         api_fail(r, STATUS_FAILED, &err);
 }
 
+static void put_rate(struct output *o, const struct daemon_api *api)
+{
+    openmetrics_family(o, "stoke_sampling_rate", OPENMETRICS_GAUGE, "",
+                       "Samples per second and CPU.");
+    output_format(o, "stoke_sampling_rate %u\n", (unsigned)api->rate);
+    openmetrics_family(o, "stoke_sampling_rate_requested", OPENMETRICS_GAUGE, "",
+                       "The same without the budget of CPU time and memory.");
+    output_format(o, "stoke_sampling_rate_requested %u\n", (unsigned)api->requested_rate);
+}
+
 static void put_own(struct output *o, const struct http_totals *totals)
 {
     openmetrics_family(o, "process_cpu_seconds", OPENMETRICS_COUNTER, "seconds",
                        "CPU time of stoke daemon.");
     output_format(o, "process_cpu_seconds_total %f\n", (double)os_own_cpu_time() / 1e9);
+    openmetrics_family(o, "process_resident_memory_bytes", OPENMETRICS_GAUGE, "bytes",
+                       "Resident memory of stoke daemon.");
+    output_format(o, "process_resident_memory_bytes %llu\n",
+                  (unsigned long long)os_own_bytes());
     openmetrics_family(o, "process_peak_memory_bytes", OPENMETRICS_GAUGE, "bytes",
                        "Peak resident memory of stoke daemon.");
     output_format(o, "process_peak_memory_bytes %llu\n",
@@ -74,12 +88,12 @@ static void put_store(struct output *o, struct daemon_history *history)
 void api_metrics(struct daemon_api *api, const struct http_query *q, struct http_reply *r)
 {
     struct metrics m;
-    (void)api;
     if (!metrics_read(&m, &lepd_metrics_source, METRICS_SYSTEM, os_clock_monotonic(),
                       os_clock_real()))
         r->body.failed = true;
     openmetrics_write(&r->body, &m);
     put_own(&r->body, &q->totals);
+    put_rate(&r->body, api);
     put_store(&r->body, api->history);
     openmetrics_end(&r->body);
     r->type = OPENMETRICS_TYPE;

@@ -27,6 +27,8 @@ struct daemon {
     struct daemon_samples samples;
     struct daemon_names names;
     struct daemon_history history;
+    struct daemon_budget budget;
+    uint32_t rate; /* of the open counters: budget.rate follows at the next window */
     struct daemon_metrics metrics;
     struct daemon_recent recent;
     struct lepd_server *lepd; /* or NULL */
@@ -38,6 +40,7 @@ struct daemon {
     uint64_t offset;          /* from the samples' clock to the time of day */
     uint64_t lost;            /* when the window began */
     bool stops, restarts, failed;
+    bool is_open; /* sampling was opened before */
     struct error err;
 };
 
@@ -64,7 +67,7 @@ static void end_window(struct daemon *d, uint64_t end)
     struct error err;
     struct store_window w = {.start = d->window_start + d->offset,
                              .end = end + d->offset,
-                             .rate = d->settings->rate,
+                             .rate = d->rate,
                              .lost = d->live.lost - d->lost};
     uint64_t offset = d->offset;
     d->offset = clock_offset();
@@ -86,6 +89,13 @@ static void end_window(struct daemon *d, uint64_t end)
     daemon_recent_publish(&d->recent, NULL, end + offset);
     if (p) /* the names are stored with the window */
         daemon_names_forget_late(&d->names);
+}
+
+static void look_at_cost(struct daemon *d)
+{
+    struct daemon_cost cost = daemon_cost_now();
+    if (d->rate == d->budget.rate)
+        daemon_budget_look(&d->budget, &cost);
 }
 
 /* The clock was set, or the machine was suspended: earlier samples have the old offset. */
@@ -129,13 +139,14 @@ static bool turn(void *context, unsigned reasons, int *next)
     publish_live(d);
     if (reasons & OS_WAIT_STOP)
         d->stops = true;
-    else if (complete >= d->samples.until)
+    else if (complete >= d->samples.until) {
         end_window(d, d->samples.until);
-    else if (clock_changed(d) && complete > d->window_start) {
+        look_at_cost(d);
+    } else if (clock_changed(d) && complete > d->window_start) {
         d->samples.until = complete;
         end_window(d, complete);
     }
-    d->restarts = daemon_samples_full(&d->samples);
+    d->restarts = daemon_samples_full(&d->samples) || d->rate != d->budget.rate;
     return !d->stops && !d->restarts;
 }
 
@@ -166,6 +177,27 @@ static bool read_stream(struct daemon *d, struct error *err)
     return ok;
 }
 
+static bool open_sampling(struct daemon *d, struct error *err);
+
+/* Opens the counters again, for the rate that the budget permits. */
+static bool change_rate(struct daemon *d, struct error *err)
+{
+    record_live_close(&d->live);
+    record_threads_free(&d->threads);
+    d->threads = (struct record_threads){0};
+    engine_note(d->report, "sampling at %u Hz now, not at %u: the budget %s",
+                d->budget.rate, d->rate,
+                d->budget.rate < d->rate ? "does not permit more" : "permits more");
+    d->rate = d->budget.rate;
+    if (!open_sampling(d, err))
+        return false;
+    d->lost = 0;
+    d->api.rate = d->rate;
+    d->window_start = d->live.began;
+    d->samples.until = next_end(d, d->window_start);
+    return true;
+}
+
 static bool read_streams(struct daemon *d, struct error *err)
 {
     for (;;) {
@@ -174,7 +206,8 @@ static bool read_streams(struct daemon *d, struct error *err)
             return false;
         if (d->stops || !d->restarts)
             return true;
-        if (!record_live_begin(&d->live, err))
+        if (d->rate != d->budget.rate ? !change_rate(d, err)
+                                      : !record_live_begin(&d->live, err))
             return false;
     }
 }
@@ -187,8 +220,9 @@ static void choose_event(struct daemon *d)
     sampler->events.count = 1;
     if (!perf_sampler_sees_kernel(e)) {
         record_event_only_user(e);
-        engine_note(d->report, "kernel code is not sampled: this needs root or the "
-                               "capability CAP_PERFMON");
+        if (!d->is_open)
+            engine_note(d->report, "kernel code is not sampled: this needs root or the "
+                                   "capability CAP_PERFMON");
     }
 }
 
@@ -216,21 +250,22 @@ static bool open_own(struct daemon *d, struct error *err)
 static bool open_sampling(struct daemon *d, struct error *err)
 {
     struct error first;
-    d->record = (struct record_live_settings){.sampler = {.stacks = RECORD_STACKS_FP,
-                                                          .rate = d->settings->rate,
-                                                          .command = "daemon"},
-                                              .watched = -1,
-                                              .only_sampled = true,
-                                              .drain_ms = DRAIN_MS,
-                                              .idle = turn,
-                                              .idle_context = d};
+    d->record = (struct record_live_settings){
+        .sampler = {.stacks = RECORD_STACKS_FP, .rate = d->rate, .command = "daemon"},
+        .watched = -1,
+        .only_sampled = true,
+        .drain_ms = DRAIN_MS,
+        .idle = turn,
+        .idle_context = d};
     choose_event(d);
     if (open_everyone(d, &first))
         return true;
     if (!open_own(d, err))
         return false;
-    engine_note(d->report, "only your own processes are sampled, and what they start: %s",
-                first.message);
+    if (!d->is_open)
+        engine_note(d->report,
+                    "only your own processes are sampled, and what they start: %s",
+                    first.message);
     return true;
 }
 
@@ -268,7 +303,8 @@ static bool start_http(struct daemon *d, struct error *err)
     d->api.metrics = &d->metrics;
     d->api.recent = &d->recent;
     d->api.history = &d->history;
-    d->api.rate = d->settings->rate;
+    d->api.rate = d->api.requested_rate = d->settings->rate;
+    d->api.budget = d->settings->budget;
     if (!daemon_api_init(&d->api))
         return error_memory(err);
     d->http_settings = (struct http_settings){.address = d->settings->listen,
@@ -292,6 +328,7 @@ static bool run(struct daemon *d, struct error *err)
         return false;
     if (!open_sampling(d, err))
         return false;
+    d->is_open = true;
     engine_note(d->report, "sampling at %u Hz into %s", d->settings->rate,
                 d->settings->store);
     if (!start_lepd(d, err) || !start_http(d, err))
@@ -318,6 +355,8 @@ bool daemon_run(const struct daemon_settings *settings,
     d->address = -1;
     d->live.wait = (struct os_wait){.epoll = -1, .signals = -1};
     d->history.limits = settings->limits;
+    d->rate = settings->rate;
+    daemon_budget_init(&d->budget, &settings->budget, d->rate);
     d->history.report = report;
     d->samples.ended = on_end;
     d->samples.context = d;

@@ -10,6 +10,7 @@
 #ifndef STOKE_DAEMON_DAEMON_H
 #define STOKE_DAEMON_DAEMON_H
 
+#include "daemon/budget.h"
 #include "engine/report.h"
 #include "store/store.h"
 
@@ -21,6 +22,7 @@ struct daemon_settings {
     uint32_t rate;     /* samples per second and CPU */
     uint32_t window;   /* seconds */
     struct store_limits limits;
+    struct daemon_limits budget;
     const char *lepd;   /* address of a LEPD server (lepd/server.h); NULL: none */
     const char *listen; /* address of an HTTP server (api.h); NULL: none */
     const char *token;  /* that its requests need, see http/server.h; NULL: none */

@@ -89,6 +89,16 @@ uint64_t os_own_peak_bytes(void)
     return (uint64_t)usage.ru_maxrss * 1024;
 }
 
+uint64_t os_own_bytes(void)
+{
+    char room[128];
+    struct str text = os_read_text("/proc/self/statm", room, sizeof room);
+    uint64_t pages = 0;
+    str_cut(&text, ' ');
+    number_parse_u64(str_cut(&text, ' '), &pages);
+    return pages * os_page_size();
+}
+
 uint64_t os_clock_resolution(void)
 {
     struct timespec t = {0};

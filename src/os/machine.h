@@ -20,6 +20,9 @@ uint64_t os_clock_local(void);
 uint64_t os_own_cpu_time(void);
 uint64_t os_own_peak_bytes(void);
 
+/* Its resident memory now; 0 if it is unknown. */
+uint64_t os_own_bytes(void);
+
 /* Whether the time stamp counters of all CPUs count alike, as one clock: then the kernel
  * uses them for its own. */
 bool os_clock_is_ticks(void);

@@ -363,6 +363,27 @@ def lost_windows(store, before):
     return [f"lost: {start}" for start, _, data in before.values() if found.get(start) != data]
 
 
+def check_budget(folder):
+    """The rate falls to what the budget permits, and each window has its own."""
+    store = os.path.join(folder, "budget.db")
+    with daemon(store, "--rate", "997", "--max-cpu", "0.02%") as (process, said):
+        until(lambda: "the budget does not permit more" in said(), "a lower rate")
+        count = len(windows(store))
+        until(lambda: len(windows(store)) >= count + 2, "windows with that rate")
+        status = stop(process)
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        rows = db.execute("SELECT rate, samples FROM window ORDER BY start").fetchall()
+    rates = [rate for rate, _ in rows]
+    stored = sum(samples / rate for rate, samples in rows)
+    read = sum(weight for _, weight in folded(store)) / 1e9
+    wrong = gaps(store)
+    if rates != sorted(rates, reverse=True) or rates[0] != 997 or rates[-1] > 997 / 2:
+        wrong.append(f"rates {rates}")
+    if abs(read - stored) > 0.01 * stored:
+        wrong.append(f"{stored:.3f} s are stored, {read:.3f} s are read")
+    return "" if status == 0 and not wrong else f"{status}: {wrong}: {said()}"
+
+
 def check_copy(folder):
     """While a copy is written, sampling continues; at the end it is waited for."""
     store, mark, env = preloaded(folder, "slow", SLOW, "SLOW_WHILE")
@@ -467,6 +488,7 @@ def main():
                 report.result(f"{KILLS} times SIGKILL", check_kills(folder))
                 report.result("a store that cannot be written", check_recovery(folder))
                 report.result("a file system that becomes read-only", check_read_only(folder))
+                report.result("a budget of CPU time", check_budget(folder))
                 report.result("a copy of the store that takes long", check_copy(folder))
                 for name, *rest in FAULTS:
                     report.result(f"a store that is {name}", check_fault(folder, name, *rest))

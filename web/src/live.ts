@@ -42,6 +42,7 @@ export interface Status {
     uptime?: number;
     time: number;
     rate: number;
+    requested_rate: number;
     daemon: { cpu_ns: number; peak_bytes: number };
     store: StoreStatus;
 }

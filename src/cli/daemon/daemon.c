@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke daemon: samples this machine all the time and stores the history. */
 #include "daemon/daemon.h"
+#include "base/number.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "daemon/address.h"
@@ -13,12 +14,16 @@
 #define DAYS_DEFAULT 30
 #define MB_DEFAULT 2048
 #define MB ((uint64_t)1 << 20)
+#define MEMORY_LEAST (16 * MB)
+#define MEMORY_MOST (MB << 20)
 #define DAY (86400 * STORE_SECOND)
 
 struct daemon_options {
     const char *store;
     int64_t rate, window;
     int64_t days, megabytes;
+    double cpu;      /* cores */
+    uint64_t memory; /* bytes */
     const char *lepd, *listen, *token_file, *certificate, *key;
     bool has_own_token;
 };
@@ -36,11 +41,50 @@ static bool parse_address(const char *text, void *value, struct error *err)
     return true;
 }
 
+/* "0.5%" of a core */
+static bool parse_cpu(const char *text, void *value, struct error *err)
+{
+    struct str number = str_of(text);
+    double v;
+    if (str_ends(number, STR("%")))
+        number.len--;
+    if (number_parse_double(number, &v) && v >= 0.001 && v <= 100) {
+        *(double *)value = v / 100;
+        return true;
+    }
+    error_set(err, "invalid CPU time '%s'", text);
+    return error_hint(err, "a part of one core, such as 0.5%%, from 0.001%% to 100%%");
+}
+
+/* "64M" */
+static bool parse_memory(const char *text, void *value, struct error *err)
+{
+    struct str number = str_of(text);
+    uint64_t v, factor = 1;
+    if (str_ends(number, STR("M")) || str_ends(number, STR("G"))) {
+        factor = str_ends(number, STR("M")) ? MB : MB << 10;
+        number.len--;
+    }
+    if (number_parse_u64(number, &v) && v <= MEMORY_MOST / factor &&
+        v * factor >= MEMORY_LEAST) {
+        *(uint64_t *)value = v * factor;
+        return true;
+    }
+    error_set(err, "invalid size '%s'", text);
+    return error_hint(err, "in bytes, or 64M, 1G; at least 16M");
+}
+
 static const struct option daemon_option_table[] = {
     {"rate,freq", 'F', "HZ", "samples per second and CPU (default: 19)", OPTION_INT,
      OFF(rate), .least = 1, .most = 10000},
     {"window", 0, "S", "seconds after which samples are stored (default: 10)", OPTION_INT,
      OFF(window), .least = 1, .most = 3600},
+    {"max-cpu", 0, "PERCENT",
+     "sample less often while the daemon needs more of a core than that, such as 0.5%",
+     OPTION_PARSED, OFF(cpu), .parse = parse_cpu},
+    {"max-memory", 0, "SIZE",
+     "the same for its memory, such as 64M; requests have half of it", OPTION_PARSED,
+     OFF(memory), .parse = parse_memory},
     {0}};
 
 static const struct option store_option_table[] = {
@@ -136,6 +180,7 @@ static int daemon_command(void *settings, int word_count, char **words)
         .window = (uint32_t)o->window,
         .lepd = o->lepd,
         .listen = o->listen,
+        .budget = {o->cpu, o->memory},
         .limits = {(uint64_t)o->days * DAY, (uint64_t)o->megabytes * MB}};
     if (word_count) {
         error_set(&err, "unexpected argument '%s'", words[0]);

@@ -3,7 +3,7 @@
  * samples of the last seconds. */
 import type { App } from "../app";
 import { count, shownName, time, weightUnit } from "../format";
-import { clock, type Live, moment, PANELS, RANGES, spanName, WINDOW } from "../live";
+import { clock, type Live, moment, PANELS, RANGES, type Status, spanName, WINDOW } from "../live";
 import { bytes } from "../live_tracks";
 import { viewsOf } from "../state";
 import { Details } from "./details";
@@ -113,6 +113,10 @@ function cost(live: Live): string {
     return `Daemon ${Number.isNaN(share) ? "" : `${share.toFixed(2)} % of a core, `}at most ${bytes(now.daemon.peak_bytes)}`;
 }
 
+function rateText({ rate, requested_rate }: Status): string {
+    return `${count(rate)} Hz${rate < requested_rate ? `, not at ${count(requested_rate)}: the budget of the daemon` : ""}`;
+}
+
 function StatusBar({ app, live }: { app: App; live: Live }) {
     const { shown } = app;
     const { store } = live.status ?? {};
@@ -120,7 +124,7 @@ function StatusBar({ app, live }: { app: App; live: Live }) {
         <div class="status" role="status">
             <span>
                 {live.shownSpan && (live.following ? `Last ${WINDOW} s` : spanName(live.shownSpan))}
-                {shown && ` \u00b7 ${weightUnit(shown.total, shown.unit)} of CPU time \u00b7 ${count(shown.samples)} samples${live.status ? ` at ${live.status.rate} Hz` : ""}`}
+                {shown && ` \u00b7 ${weightUnit(shown.total, shown.unit)} of CPU time \u00b7 ${count(shown.samples)} samples${live.status ? ` at ${rateText(live.status)}` : ""}`}
             </span>
             {live.following && live.held && <span class="faint">updates held</span>}
             <span class="grow" />
