@@ -12,6 +12,7 @@
 #include "daemon/metrics.h"
 #include "daemon/processes.h"
 #include "daemon/recent.h"
+#include "daemon/recording.h"
 #include "http/server.h"
 
 /* Memory of a request: half of the budget if there is one. */
@@ -23,9 +24,10 @@ struct daemon_api {
     uint32_t requested_rate; /* samples per second and CPU */
     _Atomic uint32_t rate;   /* that the budget permits now */
     struct daemon_limits budget;
-    struct daemon_metrics *metrics; /* NULL: those of the store only */
-    struct daemon_recent *recent;   /* NULL: the store only */
-    struct daemon_history *history; /* NULL: no process writes the store */
+    struct daemon_metrics *metrics;     /* NULL: those of the store only */
+    struct daemon_recent *recent;       /* NULL: the store only */
+    struct daemon_history *history;     /* NULL: no process writes the store */
+    struct daemon_recording *recording; /* NULL: no process records */
 
     /* Private. */
     struct daemon_processes processes;

@@ -3,7 +3,7 @@
 #include "os/machine.h"
 
 #define SHORT 400000000u /* ns: in a shorter time, the cost is noise */
-#define SETTLED 2  /* looks: the first one after a change has the cost of the change */
+#define SETTLED 2  /* checks: the first one after a change has the cost of the change */
 #define WEIGHT 0.5 /* of the newest cost in the mean */
 #define ROOM 0.7   /* of the budget: below, the rate may rise */
 #define AIM 0.9    /* of the budget, when the rate is changed */
@@ -50,15 +50,15 @@ static bool measure(struct daemon_budget *b, const struct daemon_cost *now)
     if (before.time && now->time - before.time < SHORT)
         return false;
     b->before = *now;
-    b->looked++;
-    if (!before.time || b->looked < SETTLED)
+    b->checks++;
+    if (!before.time || b->checks < SETTLED)
         return false;
     double cpu = (double)(now->cpu - before.cpu) / (double)(now->time - before.time);
-    b->cpu = b->looked == SETTLED ? cpu : WEIGHT * cpu + (1 - WEIGHT) * b->cpu;
+    b->cpu = b->checks == SETTLED ? cpu : WEIGHT * cpu + (1 - WEIGHT) * b->cpu;
     return true;
 }
 
-bool daemon_budget_look(struct daemon_budget *b, const struct daemon_cost *now)
+bool daemon_budget_check(struct daemon_budget *b, const struct daemon_cost *now)
 {
     if (!measure(b, now))
         return false;
@@ -69,6 +69,6 @@ bool daemon_budget_look(struct daemon_budget *b, const struct daemon_cost *now)
     if (rate == b->rate)
         return false;
     b->rate = rate;
-    b->looked = 0;
+    b->checks = 0;
     return true;
 }

@@ -26,14 +26,14 @@ struct daemon_budget {
     /* Private. */
     struct daemon_cost before;
     double cpu;      /* cores, a mean of the last times */
-    unsigned looked; /* since the rate was changed */
+    unsigned checks; /* since the rate was changed */
 };
 
 void daemon_budget_init(struct daemon_budget *b, const struct daemon_limits *limits,
                         uint32_t rate);
 
-/* Looks at the cost, at the end of each window. Returns whether b->rate has changed. */
-bool daemon_budget_look(struct daemon_budget *b, const struct daemon_cost *now);
+/* Checks the cost, at the end of each window. Returns whether b->rate has changed. */
+bool daemon_budget_check(struct daemon_budget *b, const struct daemon_cost *now);
 
 /* The cost of this process. */
 struct daemon_cost daemon_cost_now(void);

@@ -6,6 +6,7 @@
 #include "daemon/metrics.h"
 #include "daemon/names.h"
 #include "daemon/recent.h"
+#include "daemon/recording.h"
 #include "daemon/samples.h"
 #include "engine/sampling.h"
 #include "lepd/server.h"
@@ -31,7 +32,8 @@ struct daemon {
     uint32_t rate; /* of the open counters: budget.rate follows at the next window */
     struct daemon_metrics metrics;
     struct daemon_recent recent;
-    struct lepd_server *lepd; /* or NULL */
+    struct daemon_recording recording; /* its job uses live.wait */
+    struct lepd_server *lepd;          /* or NULL */
     struct daemon_api api;
     struct http_settings http_settings;
     struct http_server *http; /* or NULL */
@@ -91,11 +93,17 @@ static void end_window(struct daemon *d, uint64_t end)
         daemon_names_forget_late(&d->names);
 }
 
-static void look_at_cost(struct daemon *d)
+/* Not while a recording runs, whose process uses the wait of the open counters. */
+static bool changes_rate(const struct daemon *d)
+{
+    return d->rate != d->budget.rate && !daemon_recording_is_active(&d->recording);
+}
+
+static void check_cost(struct daemon *d)
 {
     struct daemon_cost cost = daemon_cost_now();
     if (d->rate == d->budget.rate)
-        daemon_budget_look(&d->budget, &cost);
+        daemon_budget_check(&d->budget, &cost);
 }
 
 /* The clock was set, or the machine was suspended: earlier samples have the old offset. */
@@ -135,18 +143,19 @@ static bool turn(void *context, unsigned reasons, int *next)
     *next = DRAIN_MS;
     daemon_metrics_turn(&d->metrics, os_clock_monotonic(), os_clock_real());
     daemon_samples_name(&d->samples, daemon_names_turn(&d->names, os_clock_monotonic()));
+    daemon_recording_turn(&d->recording, &d->live.wait);
     publish(d, complete);
     publish_live(d);
     if (reasons & OS_WAIT_STOP)
         d->stops = true;
     else if (complete >= d->samples.until) {
         end_window(d, d->samples.until);
-        look_at_cost(d);
+        check_cost(d);
     } else if (clock_changed(d) && complete > d->window_start) {
         d->samples.until = complete;
         end_window(d, complete);
     }
-    d->restarts = daemon_samples_full(&d->samples) || d->rate != d->budget.rate;
+    d->restarts = daemon_samples_full(&d->samples) || changes_rate(d);
     return !d->stops && !d->restarts;
 }
 
@@ -206,8 +215,7 @@ static bool read_streams(struct daemon *d, struct error *err)
             return false;
         if (d->stops || !d->restarts)
             return true;
-        if (d->rate != d->budget.rate ? !change_rate(d, err)
-                                      : !record_live_begin(&d->live, err))
+        if (changes_rate(d) ? !change_rate(d, err) : !record_live_begin(&d->live, err))
             return false;
     }
 }
@@ -303,6 +311,7 @@ static bool start_http(struct daemon *d, struct error *err)
     d->api.metrics = &d->metrics;
     d->api.recent = &d->recent;
     d->api.history = &d->history;
+    d->api.recording = &d->recording;
     d->api.rate = d->api.requested_rate = d->settings->rate;
     d->api.budget = d->settings->budget;
     if (!daemon_api_init(&d->api))
@@ -363,12 +372,14 @@ bool daemon_run(const struct daemon_settings *settings,
     daemon_samples_init(&d->samples);
     daemon_names_init(&d->names);
     bool ok = daemon_metrics_init(&d->metrics) && daemon_recent_init(&d->recent) &&
-                      daemon_history_init(&d->history)
+                      daemon_history_init(&d->history) &&
+                      daemon_recording_init(&d->recording, settings->store)
                   ? run(d, err)
                   : error_memory(err);
     lepd_server_stop(d->lepd);
     http_server_stop(d->http);
     daemon_api_deinit(&d->api);
+    daemon_recording_deinit(&d->recording);
     record_live_close(&d->live);
     record_threads_free(&d->threads);
     daemon_samples_deinit(&d->samples);

@@ -66,13 +66,15 @@ static void answer_home(struct engine_home *h, struct os_server_reply *reply)
 
 /* --- Recording ------------------------------------------------------------------------ */
 
+static const struct home_request_limits any = {.path = NULL};
+
 static void answer_plan(struct os_server_reply *reply, struct str body)
 {
     struct error err = {0};
     struct home_request r;
     struct output line = OUTPUT_BUFFER;
     struct json_writer w = {.out = &reply->text};
-    if (home_request_read(&r, body, &err)) {
+    if (home_request_read(&r, body, &any, &err)) {
         home_request_write(&r, &line);
         json_begin(&w, JSON_OBJECT);
         json_member_str(&w, "command", output_contents(&line));
@@ -142,7 +144,7 @@ static void answer_record(struct engine_home *h, struct os_server_reply *reply,
         refuse(reply, CONFLICT, &err);
         return;
     }
-    if (!home_request_read(&r, body, &err)) {
+    if (!home_request_read(&r, body, &any, &err)) {
         home_request_deinit(&r);
         refuse(reply, INVALID, &err);
         return;

@@ -77,11 +77,19 @@ struct home_request {
     double duration; /* s; 0: until it is stopped */
 };
 
+/* What a request may ask for. Zeroed: whatever this program can record. */
+struct home_request_limits {
+    const char *path;     /* of the recording; NULL: a new name in the current folder */
+    bool only_processes;  /* running ones, with the default event; no command */
+    double rate, seconds; /* at most; 0: no limit but the program's */
+};
+
 /* Reads the settings of a recording: {"target": "pids" | "machine" | "command", "pids":
  * [N...], "command": [ARGUMENT...], "event": TEXT, "rate": N, "stacks": TEXT, "off_cpu":
  * BOOL, "children": BOOL, "duration": SECONDS}. Processes that have ended are omitted.
  * Returns false with err set if the settings are invalid, or if no process runs. */
-bool home_request_read(struct home_request *r, struct str body, struct error *err);
+bool home_request_read(struct home_request *r, struct str body,
+                       const struct home_request_limits *limits, struct error *err);
 
 /* Writes the command line, quoted for a shell. */
 void home_request_write(const struct home_request *r, struct output *o);

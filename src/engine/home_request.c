@@ -162,6 +162,19 @@ static bool check(struct settings *s, struct error *err)
            error_set(err, "a command cannot begin with '-'");
 }
 
+static bool check_limits(const struct settings *s,
+                         const struct home_request_limits *limits, struct error *err)
+{
+    if (limits->only_processes && (!str_equal(s->target, STR("pids")) || s->event.len))
+        return error_set(err, "only processes can be recorded, with the default event");
+    if (limits->rate > 0 && s->rate > limits->rate)
+        return error_set(err, "the rate is not from 1 to %d Hz", (int)limits->rate);
+    if (limits->seconds > 0 && !(s->duration > 0 && s->duration <= limits->seconds))
+        return error_set(err, "the duration is not above 0, and at most %d s",
+                         (int)limits->seconds);
+    return true;
+}
+
 /* --- The command line ----------------------------------------------------------------- */
 
 /* Arguments that are being added. */
@@ -276,7 +289,8 @@ static bool build(struct home_request *r, const struct settings *s, struct error
     return !a.failed || error_memory(err);
 }
 
-bool home_request_read(struct home_request *r, struct str body, struct error *err)
+bool home_request_read(struct home_request *r, struct str body,
+                       const struct home_request_limits *limits, struct error *err)
 {
     struct settings *s;
     *r = (struct home_request){.arena = ARENA_INIT};
@@ -290,7 +304,7 @@ bool home_request_read(struct home_request *r, struct str body, struct error *er
                            .rate = 99,
                            .duration = 10,
                            .children = true};
-    if (!read_settings(s, body, err) || !check(s, err))
+    if (!read_settings(s, body, err) || !check_limits(s, limits, err) || !check(s, err))
         return false;
     /* settings of the other kinds of targets may be there too */
     if (!str_equal(s->target, STR("pids")))
@@ -299,7 +313,9 @@ bool home_request_read(struct home_request *r, struct str body, struct error *er
         s->command_count = 0;
     r->duration = s->duration;
     set_title(r, s);
-    return choose_path(r, err) && build(r, s, err);
+    if (limits->path)
+        format_text(r->path, sizeof r->path, "%s", limits->path);
+    return (limits->path || choose_path(r, err)) && build(r, s, err);
 }
 
 static void write_quoted(struct output *o, struct str text)

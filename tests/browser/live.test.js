@@ -105,6 +105,32 @@ module.exports = (test) => {
         await page.locator(".live-pill", { hasText: "Live" }).waitFor();
     });
 
+    test("records a process on demand with progress, and shows the result", async (bench) => {
+        const served = await daemonOrSkip(bench);
+        if (!served)
+            return;
+        const { pid } = load(bench);
+        const page = await live(bench, served, "?panel=processes");
+        const record = page.getByRole("button", { name: `Record sh ${pid}` });
+        await record.click();
+        await page.getByText(/^Recording sh, \d+ of 10 s$/).waitFor();
+        await until(page, () => window.stoke.live.recording.seconds > 1);
+        assert.ok(await record.isDisabled(), "one recording at a time");
+        await page.getByRole("button", { name: "Stop" }).click();
+        await until(page, () => window.stoke.live.recorded === "sh" && window.stoke.shown?.total > 0);
+        const { name, state } = await page.evaluate(() => ({ name: window.stoke.name, state: window.stoke.live.recording.state }));
+        assert.equal(name, "Recording of sh");
+        assert.equal(state, "recorded");
+        await page.locator(".status", { hasText: "Recording of sh" }).waitFor();
+
+        /* It stays while the time goes on, until it is closed. */
+        await heardAfter(page, await app(page, "live.heard"));
+        assert.equal(await app(page, "name"), "Recording of sh");
+        await page.getByRole("button", { name: "Close the recording" }).click();
+        await until(page, () => window.stoke.name === "Last 30 s" && window.stoke.shown.total > 0);
+        await page.close();
+    });
+
     test("shows what happens to the store: that it was removed, and that it cannot be written", async (bench) => {
         const folder = path.join(bench.folder, "folder"), store = path.join(folder, "h.db");
         fs.mkdirSync(folder);
@@ -123,7 +149,7 @@ module.exports = (test) => {
         await note.getByRole("button", { name: "Close the note" }).click();
         await note.waitFor({ state: "detached" });
 
-        /* A file at the place of the folder: nobody can write below it, root neither. */
+        /* A file has the name of the folder: nobody can write below it, root neither. */
         fs.renameSync(folder, `${folder}-away`);
         fs.writeFileSync(folder, "");
         const fault = page.getByRole("alert").filter({ hasText: /^The store cannot be written since \d\d:\d\d:\d\d: .*\d+ windows? waits? in memory\./ });

@@ -416,6 +416,63 @@ def pyroscope(daemon):
     return f"{len(graph['names'])} names"
 
 
+def post(daemon, path, value=None):
+    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=tap.TIMEOUT)
+    connection.request("POST", path, body=json.dumps(value) if value is not None else b"")
+    reply = connection.getresponse()
+    body = reply.read()
+    connection.close()
+    return reply.status, body
+
+
+def recording_ends(daemon):
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        state = json.loads(daemon.get("/api/recording")[2])
+        if state["state"] not in ("waiting", "recording", "ending"):
+            return state
+        time.sleep(0.1)
+    raise AssertionError(f"the recording does not end: {state}")
+
+
+def on_demand(daemon):
+    """A recording of a process; what cannot be requested."""
+    expect(daemon.get("/api/recorded")[0], 404)
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as busy:
+        try:
+            pids = {"target": "pids", "pids": [busy.pid]}
+            for wrong in ({"target": "command", "command": ["true"]}, {"target": "machine"},
+                          {**pids, "event": "page-faults"}, {**pids, "rate": 99999},
+                          {**pids, "duration": 0}, {**pids, "duration": 301},
+                          {**pids, "stacks": "no"}, {"target": "pids", "pids": []},
+                          {"target": "pids", "pids": [2 ** 31 - 1]}, {**pids, "x": 1}, [], None):
+                status, body = post(daemon, "/api/record", wrong)
+                expect(status, 400, f"{wrong}: {body}")
+            asked = {**pids, "rate": 999, "stacks": "dwarf", "duration": 60}
+            status, body = post(daemon, "/api/record", asked)
+            expect(status, 200, body)
+            number = json.loads(body)["number"]
+            expect(post(daemon, "/api/record", asked)[0], 409)
+            end = time.monotonic() + 120
+            while json.loads(daemon.get("/api/recording")[2]).get("seconds", 0) < 0.5:
+                assert time.monotonic() < end, daemon.get("/api/recording")
+                time.sleep(0.1)
+            expect(post(daemon, "/api/record/stop")[0], 200)
+            state = recording_ends(daemon)
+            expect((state["state"], state["number"]), ("recorded", number), state)
+        finally:
+            busy.kill()
+    status, kind, body = daemon.get("/api/recorded")
+    expect((status, kind), (200, "application/octet-stream"))
+    with tempfile.NamedTemporaryFile(suffix=".stoke") as file:
+        file.write(body)
+        file.flush()
+        status, out, err = tap.run([tap.STOKE, "fold", file.name])
+    expect(status, 0, err)
+    assert out.startswith(b"sh;"), out[:200]
+    return f"{state['seconds']:.1f} s"
+
+
 def refused(daemon):
     expect(daemon.get("/metrics", Host="attacker.example")[0], 421, "another host")
     expect(daemon.get("/metrics", Host="localhost.attacker.example:80")[0], 421, "another host")
@@ -506,7 +563,8 @@ def run_cases(report, daemon):
                         "metrics of seconds": stored_metrics,
                         "page": page, "machine": machine, "events": events, "compression": compression, "many clients": many_clients,
                         "samples that are not stored": newest, "pyroscope": pyroscope,
-                        "go tool pprof": go_pprof, "refused requests": refused}.items():
+                        "go tool pprof": go_pprof, "recordings on demand": on_demand,
+                        "refused requests": refused}.items():
         try:
             said = check(daemon)
             report.ok(f"{name}{': ' + said if said else ''}")

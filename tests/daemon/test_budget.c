@@ -19,7 +19,7 @@ static void play(struct daemon_budget *b, struct played *p, unsigned windows)
         p->cost.time += 10 * SECOND;
         p->cost.cpu += (uint64_t)((p->fixed + p->each * b->rate) * 10 * (double)SECOND);
         p->cost.memory = p->memory;
-        p->changes += daemon_budget_look(b, &p->cost);
+        p->changes += daemon_budget_check(b, &p->cost);
     }
 }
 
@@ -103,7 +103,7 @@ static void the_start_and_short_windows_do_not_count(void **state)
     assert_int_equal(b.rate, 50);
     p.cost.time += SECOND / 10;
     p.cost.cpu += SECOND;
-    assert_false(daemon_budget_look(&b, &p.cost));
+    assert_false(daemon_budget_check(&b, &p.cost));
 }
 
 int main(void)

@@ -14,6 +14,7 @@ export type Grouping = "process" | "service" | "container";
 
 const FOLLOWED = 3600; /* s: longer ranges are read again from time to time */
 const LABELS_MOST = 20;
+const RECORDED = { rate: 999, stacks: "dwarf", duration: 10 }; /* of a recording on demand */
 const COMPARED_EVERY = 5; /* seconds between two updates of a comparison */
 
 /* Seconds since 1970. */
@@ -61,6 +62,16 @@ export interface StoreStatus {
     done_at?: number;
 }
 
+/* A recording on demand: one at a time, of any client. */
+export interface Recording {
+    state: "none" | "waiting" | "recording" | "ending" | "recorded" | "failed";
+    number: number;
+    title?: string;
+    duration?: number; /* s */
+    seconds?: number;
+    error?: string;
+}
+
 /* The server refused, with its reason. */
 class Refused extends Error {
     constructor(readonly status: number, text: string) {
@@ -68,8 +79,9 @@ class Refused extends Error {
     }
 }
 
-async function ask(path: string): Promise<Response> {
-    const reply = await fetch(path, { cache: "no-store" });
+/* With a body: a POST. */
+async function ask(path: string, body?: string): Promise<Response> {
+    const reply = await fetch(path, body === undefined ? { cache: "no-store" } : { method: "POST", body });
     if (!reply.ok)
         throw new Refused(reply.status, (await reply.text()).trim().split("\n")[0] ?? "");
     return reply;
@@ -118,6 +130,8 @@ export class Live {
     lastStatus: Status | null = null; /* the one before, for rates */
     shownSpan: Span | null = null; /* of the profile */
     empty = ""; /* why no profile is shown */
+    recording: Recording | null = null; /* that this page requested */
+    recorded = ""; /* the title of the recording that is shown instead of a span */
     noted = 0; /* time of the fix of the store that the user has closed */
     lostSince: number | null = null; /* no connection since that time */
     heard = 0; /* time of the last metrics */
@@ -294,6 +308,8 @@ export class Live {
 
     /* Reads the requested span; if it is being read, once more afterwards. */
     refresh(): void {
+        if (this.recorded)
+            return;
         if (this.busy) {
             this.again = true;
             return;
@@ -330,6 +346,8 @@ export class Live {
         const earlier = before ? await this.fetchProfile(before) : null;
         const name = following ? `Last ${WINDOW} s` : spanName(requested);
         await this.app.inTurn(async () => {
+            if (this.recorded)
+                return;
             if (!blob || !(await this.open(blob, name, 0))) {
                 this.empty = `No samples in ${spanName(requested)}${this.labels.length ? " with these labels" : ""}.`;
                 return;
@@ -406,6 +424,7 @@ export class Live {
     }
 
     private changedSpan(): void {
+        this.recorded = "";
         this.compared = 0;
         this.remember();
         this.refresh();
@@ -446,6 +465,67 @@ export class Live {
         if (panel && panel !== "processes")
             void this.readLatest();
         this.app.changed();
+    }
+
+    /* --- Recordings --------------------------------------------------------------------------- */
+
+    get records(): boolean {
+        return ["waiting", "recording", "ending"].includes(this.recording?.state ?? "");
+    }
+
+    /* Records processes in detail, and shows the result. */
+    async record(pids: number[]): Promise<void> {
+        try {
+            this.recording = await (await ask("/api/record", JSON.stringify({ target: "pids", pids, ...RECORDED }))).json() as Recording;
+            await this.awaitRecording(this.recording.number);
+        } catch (error) {
+            this.recording = null;
+            this.complain(error);
+        }
+        this.app.changed();
+    }
+
+    stopRecording(): void {
+        void ask("/api/record/stop", "").catch((error: unknown) => this.complain(error));
+    }
+
+    private async awaitRecording(number: number): Promise<void> {
+        while (this.records) {
+            this.app.changed();
+            await new Promise((done) => { window.setTimeout(done, 500); });
+            try {
+                this.recording = await (await ask("/api/recording")).json() as Recording;
+            } catch (error) {
+                if (error instanceof Refused)
+                    throw error;
+                continue; /* the connection is lost: asked again */
+            }
+            if (this.recording.number !== number)
+                throw new Refused(404, "The daemon was started again, and the recording is lost");
+        }
+        if (this.recording?.state === "failed")
+            throw new Refused(500, `The recording failed: ${this.recording.error}`);
+        await this.openRecorded(this.recording?.title ?? "");
+    }
+
+    private async openRecorded(title: string): Promise<void> {
+        const blob = await (await ask("/api/recorded")).blob();
+        if (this.before)
+            await this.app.endComparison();
+        this.before = null;
+        this.comparing = false;
+        this.recorded = title || "a process";
+        const shown = await this.app.inTurn(() => this.open(blob, `Recording of ${this.recorded}`, 0));
+        if (!shown) {
+            this.changedSpan();
+            throw new Refused(404, `The recording has no samples: ${title} did not run`);
+        }
+        this.empty = "";
+        this.setPanel(null);
+    }
+
+    closeRecorded(): void {
+        this.changedSpan();
     }
 
     closeNote(): void {

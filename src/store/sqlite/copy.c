@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define STEP_PAGES 256 /* between two looks whether it shall stop */
+#define STEP_PAGES 256 /* between two checks whether it shall stop */
 
 struct sqlite_copy {
     struct os_thread thread;

@@ -9,7 +9,8 @@
 struct sqlite3;
 struct sqlite_copy;
 
-/* Starts to write the file, in whose place no other one may be. NULL with err set on failure. */
+/* Starts to write the file; an existing one of that name is replaced. NULL with err set on
+ * failure. */
 struct sqlite_copy *sqlite_copy_begin(struct sqlite3 *source, const char *path,
                                       struct error *err);
 

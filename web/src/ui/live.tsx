@@ -33,6 +33,20 @@ function State({ live }: { live: Live }) {
         : <button type="button" class="live-pill held" onClick={() => live.follow()}>Live</button>;
 }
 
+function RecordingState({ live }: { live: Live }) {
+    const { recording } = live;
+    if (!recording || !live.records)
+        return null;
+    const { title, state, seconds = 0, duration = 0 } = recording;
+    return (
+        <span class="live-pill recording" role="status">
+            <progress max={duration} value={Math.min(seconds, duration)} aria-label="Recording" />
+            <span>Recording {shownName(title ?? "")}{state === "ending" ? ", ending" : `, ${Math.floor(Math.min(seconds, duration))} of ${duration} s`}</span>
+            <button type="button" class="outlined" disabled={state === "ending"} onClick={() => live.stopRecording()}>Stop</button>
+        </span>
+    );
+}
+
 function Header({ app, live }: { app: App; live: Live }) {
     return (
         <header>
@@ -40,6 +54,7 @@ function Header({ app, live }: { app: App; live: Live }) {
             <h1 class="file">{shownName(live.status?.host ?? "") || "this machine"}</h1>
             <Facts live={live} />
             <span class="grow" />
+            <RecordingState live={live} />
             <State live={live} />
             <div class="tools">
                 <button type="button" class="outlined" title={live.following ? "Hold this span (space)" : "Follow the time (space)"} onClick={() => live.toggle()}>{live.following ? "Pause" : "Continue"}</button>
@@ -58,7 +73,8 @@ function Bar({ app, live }: { app: App; live: Live }) {
     return (
         <section class="bar" aria-label="Selection">
             <div class="chips" role="group" aria-label="Span and filters">
-                <b class="crumb now">{live.following ? `Last ${WINDOW} s` : spanName(live.span ?? live.requested)}</b>
+                {live.recorded && <span class="chip"><span>Recording of {shownName(live.recorded)}</span><button type="button" aria-label="Close the recording" onClick={() => live.closeRecorded()}>{"\u2715"}</button></span>}
+                <b class={live.recorded ? "crumb" : "crumb now"}>{live.following ? `Last ${WINDOW} s` : spanName(live.span ?? live.requested)}</b>
                 {live.comparing && <span class="faint">against the span that you drag next</span>}
                 {live.before && (
                     <>
@@ -123,8 +139,8 @@ function StatusBar({ app, live }: { app: App; live: Live }) {
     return (
         <div class="status" role="status">
             <span>
-                {live.shownSpan && (live.following ? `Last ${WINDOW} s` : spanName(live.shownSpan))}
-                {shown && ` \u00b7 ${weightUnit(shown.total, shown.unit)} of CPU time \u00b7 ${count(shown.samples)} samples${live.status ? ` at ${rateText(live.status)}` : ""}`}
+                {live.recorded ? `Recording of ${shownName(live.recorded)}` : live.shownSpan && (live.following ? `Last ${WINDOW} s` : spanName(live.shownSpan))}
+                {shown && ` \u00b7 ${weightUnit(shown.total, shown.unit)} of CPU time \u00b7 ${count(shown.samples)} samples${live.status && !live.recorded ? ` at ${rateText(live.status)}` : ""}`}
             </span>
             {live.following && live.held && <span class="faint">updates held</span>}
             <span class="grow" />

@@ -109,7 +109,7 @@ function ProcessTable({ live }: { live: Live }) {
         <div class="live-panel">
             <p><input type="search" placeholder="Find a process" aria-label="Find a process" value={text} onInput={(event) => setText(event.currentTarget.value)} /> <span class="faint">{count(rows.length)} of {count(live.processCount)}</span></p>
             <table class="live-table wide">
-                <thead><tr><th>PID</th><th>Name</th><th>User</th><th>Service</th><th>Container</th>{COLUMNS.map(([key, title]) => <th key={key} aria-sort={by === key ? "descending" : "none"}><button type="button" onClick={() => setBy(key)}>{title}{by === key ? " \u2193" : ""}</button></th>)}</tr></thead>
+                <thead><tr><th>PID</th><th>Name</th><th>User</th><th>Service</th><th>Container</th>{COLUMNS.map(([key, title]) => <th key={key} aria-sort={by === key ? "descending" : "none"}><button type="button" onClick={() => setBy(key)}>{title}{by === key ? " \u2193" : ""}</button></th>)}<th>Record</th></tr></thead>
                 <tbody {...held.events}>
                     {held.rows.slice(0, 200).map((p) => (
                         <tr key={p.pid}>
@@ -119,6 +119,7 @@ function ProcessTable({ live }: { live: Live }) {
                             <td>{shownName(p.service ?? "")}</td>
                             <td>{p.container ?? ""}</td>
                             {COLUMNS.map(([key, , form]) => <td key={key}>{p[key] === undefined ? "" : form(p[key] as number)}</td>)}
+                            <td><button type="button" class="outlined" disabled={live.records} title="999 Hz, stacks by DWARF, 10 s; then the result is shown" aria-label={`Record ${shownName(p.name)} ${p.pid}`} onClick={() => void live.record([p.pid])}>10 s</button></td>
                         </tr>
                     ))}
                 </tbody>
