@@ -60,6 +60,10 @@ static bool choose_store(struct live *l, struct error *err)
     if (!path)
         path = store_default_location(STORE_WRITE, room, sizeof room);
     const char *slash = strrchr(path, '/');
+    if (store_location_is_address(path)) {
+        error_set(err, "stoke live needs a store in a file, not '%s'", path);
+        return error_hint(err, "stoke daemon --store ADDRESS --listen ADDRESS:PORT");
+    }
     if (slash)
         format_text(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
     if (!os_make_folders(path, err))

@@ -296,6 +296,8 @@ static void write_address(struct daemon *d)
     const struct daemon_settings *s = d->settings;
     struct daemon_address a = {.is_encrypted = s->certificate != NULL};
     struct error err;
+    if (store_location_is_address(s->store)) /* the file would be beside the store */
+        return;
     daemon_address_set(&a, s->listen, http_server_port(d->http));
     format_text(a.token, sizeof a.token, "%s", s->token ? s->token : "");
     d->address = daemon_address_write(&a, s->store, &err);

@@ -13,9 +13,26 @@ static const struct store_kind *const kinds[] = {
 };
 #undef STORE
 
+/* A location without a known scheme is a file. */
+static const struct store_kind *kind_of(const char *location)
+{
+    const struct store_kind *found = NULL;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const char *scheme = kinds[i]->scheme;
+        if (scheme ? str_starts(str_of(location), str_of(scheme)) : !found)
+            found = kinds[i];
+    }
+    return found;
+}
+
+bool store_location_is_address(const char *location)
+{
+    return kind_of(location)->scheme != NULL;
+}
+
 struct store *store_open(const char *location, enum store_mode mode, struct error *err)
 {
-    const struct store_kind *kind = kinds[0];
+    const struct store_kind *kind = kind_of(location);
     struct store *s = calloc(1, kind->size);
     if (!s) {
         error_memory(err);

@@ -69,7 +69,8 @@ struct store_usage {
 
 enum store_mode {
     STORE_READ,
-    STORE_WRITE, /* creates it; refused if another process writes it */
+    STORE_WRITE,  /* creates a file; refused if another process writes it */
+    STORE_CREATE, /* creates what is missing, also on a server */
 };
 
 struct store;
@@ -77,6 +78,7 @@ struct store;
 /* All functions return false with err set on failure. */
 struct store_kind {
     const char *name;
+    const char *scheme; /* of addresses: "clickhouse://"; NULL: a location is a file */
     size_t size; /* of the struct that begins with a struct store; zeroed before open */
 
     /* `location` is the name of a file, or an address. close() follows in any case. */
@@ -115,6 +117,9 @@ struct store_kind {
     /* Waits for what goes on in the background. Returns false if nothing does. NULL: nothing
      * ever does. */
     bool (*settle)(struct store *s);
+
+    /* Writes lines about the store for its administrator. NULL: there is nothing to say. */
+    bool (*describe)(struct store *s, struct output *o, struct error *err);
 };
 
 struct store {
@@ -125,6 +130,9 @@ struct store {
  * set, on failure. */
 struct store *store_open(const char *location, enum store_mode mode, struct error *err);
 void store_close(struct store *s); /* NULL is allowed */
+
+/* Whether a location is an address of a server, not a file. */
+bool store_location_is_address(const char *location);
 
 /* The location that is used if none is given: of the machine for root, else of the user.
  * `mode` STORE_READ: that of the machine if the user has none. Returns `room`. */

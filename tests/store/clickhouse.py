@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The ClickHouse store against a real server on loopback: clickhouse.py AGENT
+
+What agents write is read back as a store in a file has it. Servers and agents are killed in the
+middle: nothing is lost, nothing counts twice."""
+
+import http.client
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import tap
+
+AGENT = os.path.abspath(sys.argv[1])
+PASSWORD = "a 'password' \"of\" the test"
+SPAN = ["--at", "@1790035000..@1790050000"]
+CONFIG = """<?xml version="1.0"?>
+<yandex>
+<logger><level>warning</level><log>{0}/log</log><errorlog>{0}/errors</errorlog></logger>
+<listen_host>127.0.0.1</listen_host>
+<http_port>{1}</http_port><tcp_port>{2}</tcp_port>
+<path>{0}/data/</path><tmp_path>{0}/tmp/</tmp_path>
+<users_config>{0}/users.xml</users_config>
+<default_profile>default</default_profile><default_database>default</default_database>
+<mark_cache_size>5368709</mark_cache_size>
+</yandex>
+"""
+USERS = """<?xml version="1.0"?>
+<yandex>
+<profiles><default></default><reader><readonly>1</readonly></reader></profiles>
+<quotas><default></default></quotas>
+<users>
+<admin><password>{0}</password><networks><ip>127.0.0.1</ip></networks>
+<profile>default</profile><quota>default</quota></admin>
+<reader><password>{0}</password><networks><ip>127.0.0.1</ip></networks>
+<profile>reader</profile><quota>default</quota></reader>
+</users>
+</yandex>
+"""
+
+
+def free_ports(count):
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+class Server:
+    """A server of the test's own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.port, tcp = free_ports(2)
+        self.process = None
+        self.write("config.xml", CONFIG.format(folder, self.port, tcp))
+        self.write("users.xml", USERS.format(PASSWORD.replace("'", "&apos;")))
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def start(self):
+        """Returns when it answers."""
+        with open(os.path.join(self.folder, "output"), "wb") as output:
+            self.process = subprocess.Popen(
+                ["clickhouse-server", "--config-file=" + os.path.join(self.folder, "config.xml")],
+                stdout=output, stderr=output, cwd=self.folder)
+        end = time.monotonic() + tap.TIMEOUT / 2
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                raise AssertionError(f"the server ended: {self.process.returncode}")
+            try:
+                if self.ask("SELECT 1") == "1":
+                    return
+            except OSError:
+                time.sleep(0.05)
+        raise AssertionError("the server does not answer")
+
+    def kill(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+
+    def ask(self, sql, database="default"):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=tap.TIMEOUT)
+        connection.request("POST", f"/?database={database}", sql,
+                           {"X-ClickHouse-User": "admin", "X-ClickHouse-Key": PASSWORD})
+        reply = connection.getresponse()
+        text = reply.read().decode().strip()
+        connection.close()
+        if reply.status != 200:
+            raise AssertionError(f"{sql}: {text}")
+        return text
+
+    def number(self, sql, database):
+        return int(self.ask(sql, database))
+
+
+class Case:
+    """A database, and a spool for each agent."""
+
+    def __init__(self, server, folder, name):
+        self.server, self.name = server, name
+        self.folder = os.path.join(folder, name)
+        os.mkdir(self.folder)
+        done = self.stoke("store", "init", "--store", self.url())
+        if done.returncode:
+            raise AssertionError(done.stderr)
+
+    def spool(self, host):
+        return os.path.join(self.folder, "spool-" + host)
+
+    def url(self, host="x", user="admin", more=""):
+        return (f"clickhouse://{user}@127.0.0.1:{self.server.port}/{self.name}"
+                f"?spool={self.spool(host)}{more}")
+
+    def stoke(self, *words):
+        return subprocess.run([tap.STOKE, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, timeout=tap.TIMEOUT, check=False)
+
+    def agent(self, host, windows, samples, more="", waits=True):
+        return subprocess.Popen(
+            [AGENT, self.url(host, more=more), host, str(windows), str(samples)] +
+            ([self.spool(host)] if waits else []),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def fold(self, store, *more):
+        done = self.stoke("fold", "--store", store, *SPAN, *more)
+        if done.returncode:
+            raise AssertionError(done.stderr)
+        return sorted(done.stdout.split("\n"))
+
+    def number(self, sql):
+        return self.server.number(sql, self.name)
+
+    def check_rows(self, samples):
+        """Every block has all its rows once; the sum is that of the samples."""
+        expect(self.number("SELECT sum(count) FROM samples"), samples, "samples")
+        expect(self.number("SELECT sum(n) FROM (SELECT any(samples) AS n FROM windows GROUP BY "
+                           "block)"), samples, "samples of windows")
+        expect(self.server.ask(
+            "SELECT block, count(), any(r) FROM samples ANY LEFT JOIN (SELECT block, any(rows) AS "
+            "r FROM windows GROUP BY block) USING block GROUP BY block HAVING count() != any(r)",
+            self.name), "", "blocks with lost or double rows")
+
+
+def expect(got, right, what=""):
+    if got != right:
+        raise AssertionError(f"{what}: {got!r:.2000}, not {right!r:.2000}")
+
+
+def compare(got, right, what):
+    """Lines in any order."""
+    expect((sorted(set(got) - set(right)), sorted(set(right) - set(got))), ([], []), what)
+    expect(len(got), len(right), what)
+
+
+def finish(agent):
+    """The samples that the agent has stored."""
+    output, errors = agent.communicate(timeout=tap.TIMEOUT)
+    expect(agent.returncode, 0, errors)
+    return samples_of(output)
+
+
+def samples_of(output):
+    found = re.findall(r"^window \d+ samples (\d+)$", output, re.MULTILINE)
+    return int(found[-1]) if found else 0
+
+
+def the_tables_are_created_and_checked(case):
+    done = case.stoke("store", "check", "--store", case.url())
+    expect(done.returncode, 0, done.stderr)
+    expect(bool(re.search(r"^tables +version 1$", done.stdout, re.MULTILINE)), True, done.stdout)
+    done = case.stoke("store", "init", "--store", case.url())
+    expect(done.returncode, 0, done.stderr)
+    done = case.stoke("store", "check", "--store", case.url(user="nobody"))
+    expect((done.returncode, "STOKE_CLICKHOUSE_PASSWORD" in done.stderr), (1, True), done.stderr)
+    done = case.stoke("store", "check", "--store",
+                      case.url().replace("/" + case.name + "?", "/other?"))
+    expect((done.returncode, "stoke store init" in done.stderr), (1, True), done.stderr)
+    done = case.stoke("store", "check", "--store", case.url(user="admin:" + PASSWORD))
+    expect((done.returncode, "ps" in done.stderr), (1, True), done.stderr)
+    expect(PASSWORD in done.stderr, False, done.stderr)
+
+
+def what_is_written_is_read_back(case):
+    file = os.path.join(case.folder, "history.db")
+    samples = 0
+    for host in ["a", "b"]:
+        subprocess.run([AGENT, file, host, "12", "300"], check=True, stdout=subprocess.DEVNULL)
+        samples += finish(case.agent(host, 12, 300))
+    case.check_rows(samples)
+    reader = case.url(user="reader")
+    for more in [[], ["--label", "service=service3"], ["--label", "host=b", "--label", "shard=1 id"]]:
+        right = case.fold(file, *more)
+        expect(len(right) > 20, True, f"{more}: {len(right)} stacks")
+        compare(case.fold(reader, *more), right, f"{more}")
+    for span in ["@1790035175..@1790035206", "@1790035200..@1790035201"]:
+        right = [case.stoke("fold", "--store", s, "--at", span).stdout for s in (file, reader)]
+        compare(right[1].split("\n"), right[0].split("\n"), span)
+        expect(len(right[0]) > 100, True, span)
+    done = case.stoke("store", "usage", "--store", reader)
+    expect((done.returncode, f"{samples}, 24 lost" in done.stdout), (0, True), done.stdout)
+
+
+def rows_that_were_inserted_twice_count_once(case):
+    finish(case.agent("a", 3, 200))
+    right = case.fold(case.url())
+    timed = case.stoke("report", "--store", case.url(), *SPAN).stdout
+    case.server.ask("INSERT INTO samples (day, second, series, stack, block, count, weight) "
+                    "SELECT day, second, series, stack, block, count, weight FROM samples "
+                    "WHERE block IN (SELECT max(block) FROM windows)", case.name)
+    case.server.ask("INSERT INTO windows (day, block, host, start, end, rate, rows, samples, "
+                    "lost, dropped, resent, sent) SELECT day, block, host, start, end, rate, "
+                    "rows, samples, lost, dropped, toUInt32(1), sent FROM windows "
+                    "WHERE block IN (SELECT max(block) FROM windows)", case.name)
+    expect(case.fold(case.url()), right, "after the second insert")
+    expect(case.stoke("report", "--store", case.url(), *SPAN).stdout, timed, "report")
+
+
+def a_killed_server_loses_nothing(case):
+    agents = [case.agent(host, 30, 200) for host in ("a", "b")]
+    while case.number("SELECT count() FROM windows") < 4:
+        time.sleep(0.01)
+    for _ in range(2):
+        case.server.kill()
+        time.sleep(0.2)  # no event: the agents fail to connect, or wait
+        case.server.start()
+        time.sleep(0.2)
+    case.check_rows(sum(finish(agent) for agent in agents))
+
+
+def a_killed_agent_loses_nothing(case):
+    agent = case.agent("a", 1000, 100)
+    lines = [agent.stdout.readline() for _ in range(15)]
+    agent.send_signal(signal.SIGKILL)
+    rest, _ = agent.communicate(timeout=tap.TIMEOUT)
+    acknowledged = samples_of("".join(lines) + rest)
+    finish(case.agent("a", 0, 0))
+    stored = case.number("SELECT sum(count) FROM samples")
+    # the last window may be on the disk though the agent could not say so
+    expect(acknowledged <= stored <= acknowledged + 200, True, f"{acknowledged}, {stored}")
+    case.check_rows(stored)
+
+
+def a_full_spool_counts_what_it_drops(case):
+    case.server.kill()
+    agent = case.agent("a", 24, 2000, "&spool-size=1", waits=False)
+    output, errors = agent.communicate(timeout=tap.TIMEOUT)
+    expect(agent.returncode, 0, errors)
+    expect("spool is full" in output, True, output)
+    expect("samples are in" in output, True, output)
+    names = os.listdir(case.spool("a"))
+    size = sum(os.path.getsize(os.path.join(case.spool("a"), name)) for name in names)
+    expect(size <= 1 << 20, True, f"{size} bytes")
+    blocks = sum(name.endswith(".samples") for name in names)
+    case.server.start()
+    finish(case.agent("a", 0, 0))
+    stored = case.number("SELECT sum(count) FROM samples")
+    case.check_rows(stored)
+    expect(case.number("SELECT sum(n) FROM (SELECT any(dropped) AS n FROM windows GROUP BY "
+                       "block)"), 24 - blocks, "dropped blocks")
+    warnings = case.stoke("fold", "--store", case.url(), *SPAN).stderr
+    expect("not stored" in warnings, False, warnings)
+
+
+def a_damaged_block_does_not_stop_the_others(case):
+    case.server.kill()
+    agent = case.agent("a", 3, 100, waits=False)
+    output, _ = agent.communicate(timeout=tap.TIMEOUT)
+    names = sorted(n for n in os.listdir(case.spool("a")) if n.endswith(".samples"))
+    with open(os.path.join(case.spool("a"), names[1]), "r+b") as file:
+        file.seek(200)
+        file.write(b"damaged")
+    case.server.start()
+    finish(case.agent("a", 0, 0))
+    stored = case.number("SELECT sum(count) FROM samples")
+    expect(0 < stored < samples_of(output), True, f"{stored} of {samples_of(output)}")
+    expect(case.number("SELECT uniqExact(start) FROM windows"), 2, "windows")
+    case.check_rows(stored)
+
+
+TESTS = [the_tables_are_created_and_checked, what_is_written_is_read_back,
+         rows_that_were_inserted_twice_count_once, a_killed_server_loses_nothing,
+         a_killed_agent_loses_nothing, a_full_spool_counts_what_it_drops,
+         a_damaged_block_does_not_stop_the_others]
+
+
+def main():
+    t = tap.Tap()
+    if not shutil.which("clickhouse-server"):
+        t.skip("the ClickHouse store", "clickhouse-server is missing")
+        t.done()
+    os.environ["STOKE_CLICKHOUSE_PASSWORD"] = PASSWORD
+    with tempfile.TemporaryDirectory(prefix="stoke-clickhouse-") as folder:
+        server = Server(folder)
+        try:
+            server.start()
+            for test in TESTS:
+                if len(sys.argv) > 2 and sys.argv[2] not in test.__name__:
+                    continue
+                try:
+                    test(Case(server, folder, test.__name__))
+                    why = ""
+                except AssertionError as error:
+                    why = str(error) or "failed"
+                t.result(test.__name__.replace("_", " "), why)
+        finally:
+            server.kill()
+    t.done()
+
+
+if __name__ == "__main__":
+    main()
