@@ -69,6 +69,7 @@ int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(test_strip),
+        UNIT(test_packages),
         UNIT(test_templates),
         UNIT(test_unknown),
     };
