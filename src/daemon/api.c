@@ -91,19 +91,19 @@ bool api_read_span_to(const struct http_query *q, const char *end, uint64_t seco
 
 /* --- Requests ----------------------------------------------------------------------- */
 
-struct route {
-    const char *method, *path;
-    void (*answer)(struct daemon_api *api, const struct http_query *q,
-                   struct http_reply *r);
-};
-
-static const struct route routes[] = {
-#define ROUTE(name, method, path, summary) {method, path, api_##name},
+static const struct api_route routes[] = {
+#define ROUTE(name, method, path, type, arguments, summary) \
+    {#name, method, path, type, arguments, summary, api_##name},
 #include "daemon/api_routes.def"
 #undef ROUTE
 };
 
 #define ROUTES (sizeof routes / sizeof *routes)
+
+const struct api_route *api_route_at(size_t i)
+{
+    return i < ROUTES ? &routes[i] : NULL;
+}
 
 /* A path that ends with an asterisk is that of all addresses below it. */
 static bool is_path(struct str path, struct str route)
@@ -115,7 +115,7 @@ static bool is_path(struct str path, struct str route)
 }
 
 /* The route of the request; another one of the same path if the method is wrong. */
-static const struct route *find_route(const struct http_query *q, bool *has_path)
+static const struct api_route *find_route(const struct http_query *q, bool *has_path)
 {
     *has_path = false;
     for (size_t i = 0; i < ROUTES; i++) {
@@ -150,7 +150,7 @@ void daemon_api_answer(void *context, const struct http_query *q, struct http_re
 {
     struct arena_bound bound = {.most = memory_of_request(context)}, *before;
     bool has_path;
-    const struct route *route = find_route(q, &has_path);
+    const struct api_route *route = find_route(q, &has_path);
     if (!route) {
         refuse(r, has_path);
         return;

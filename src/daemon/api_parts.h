@@ -13,11 +13,21 @@
 #define STATUS_UNSUPPORTED 501u
 
 /* The functions of the addresses. */
-#define ROUTE(name, method, path, summary)                              \
+#define ROUTE(name, method, path, type, arguments, summary)             \
     void api_##name(struct daemon_api *api, const struct http_query *q, \
                     struct http_reply *r);
 #include "daemon/api_routes.def"
 #undef ROUTE
+
+/* A row of api_routes.def. */
+struct api_route {
+    const char *name, *method, *path, *type, *arguments, *summary;
+    void (*answer)(struct daemon_api *api, const struct http_query *q,
+                   struct http_reply *r);
+};
+
+/* The i-th one; NULL after the last. */
+const struct api_route *api_route_at(size_t i);
 
 /* How long clients share a reply, ns: what changes each second; what the page shows as a
  * mean of 10 s. */

@@ -473,6 +473,55 @@ def on_demand(daemon):
     return f"{state['seconds']:.1f} s"
 
 
+WRONG = {"integer": "x", "number": "x", "boolean": 1, "string": 1}  # for members of a body
+CHECKED = {"from", "to", "until", "format", "seconds", "max-nodes"}  # arguments with other values
+
+
+def without_twins(pairs):
+    expect(len({key for key, _ in pairs}), len(pairs), f"names that occur twice: {pairs}")
+    return dict(pairs)
+
+
+def check_call(daemon, path, method, call):
+    """The reply has the type that is described; wrong arguments are refused."""
+    right = next(iter(call["responses"]["200"]["content"]))
+    if method == "get" and right != "text/event-stream" and path != "/api/recorded":
+        query = "?query=" if path == "/pyroscope/render" else ""
+        status, kind, body = daemon.get(path + query)
+        expect(status, 200, f"{path}: {body[:300]}")
+        assert right == "*/*" or kind.split(";")[0] == right, f"{path}: {kind}, not {right}"
+    other = "POST" if method == "get" else "GET"
+    expect(daemon.get(path.replace("{method}", "LabelNames"), other)[0], 405, f"{other} {path}")
+    for argument in call["parameters"]:
+        if argument["name"] in CHECKED:
+            expect(daemon.get(f"{path}?{argument['name']}=wrong")[0], 400, f"{path}: {argument}")
+    members = call.get("requestBody", {}).get("content", {}).get("application/json", {})
+    for name, member in members.get("schema", {}).get("properties", {}).items():
+        kind = member["type"]
+        value = 1 if kind == "array" else WRONG[kind]
+        status, body = post(daemon, path, {name: value})
+        expect(status, 400, f"{path}: {name}")
+        assert f"'{name}'".encode() in body or kind == "integer", f"{path}: {name}: {body}"
+
+
+def described(daemon):
+    """The description is of all addresses, and each is as it is described."""
+    status, kind, body = daemon.get("/api/openapi.json")
+    expect((status, kind), (200, "application/json"))
+    found = json.loads(body, object_pairs_hook=without_twins)
+    expect(found["openapi"], "3.1.0")
+    assert found["info"]["title"] and found["info"]["version"], found["info"]
+    calls = {(path, method): call for path, methods in found["paths"].items()
+             for method, call in methods.items()}
+    listed = daemon.get("/nothing")[2].decode().split("\n")[1:-1]
+    expect({f"{method.upper()} {path.replace('{method}', '*')}" for path, method in calls}, set(listed))
+    names = [call["operationId"] for call in calls.values()]
+    expect(len(names), len(set(names)), "names of calls")
+    for (path, method), call in calls.items():
+        check_call(daemon, path, method, call)
+    return f"{len(calls)} calls"
+
+
 def refused(daemon):
     expect(daemon.get("/metrics", Host="attacker.example")[0], 421, "another host")
     expect(daemon.get("/metrics", Host="localhost.attacker.example:80")[0], 421, "another host")
@@ -564,6 +613,7 @@ def run_cases(report, daemon):
                         "page": page, "machine": machine, "events": events, "compression": compression, "many clients": many_clients,
                         "samples that are not stored": newest, "pyroscope": pyroscope,
                         "go tool pprof": go_pprof, "recordings on demand": on_demand,
+                        "the description of the interface": described,
                         "refused requests": refused}.items():
         try:
             said = check(daemon)
