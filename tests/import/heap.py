@@ -4,13 +4,15 @@
 
 massif: the totals of each snapshot with a tree, of each allocating function, and of the outermost
 callers, for the files of the tests and the corpus, and for a program under valgrind if it is
-installed. heaptrack: its events are replayed one by one."""
+installed. heaptrack: its events are replayed one by one. jemalloc, tcmalloc: the bytes of a
+program with known allocations, by function, if the allocators are installed."""
 
 import collections
 import glob
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 
 import tap
@@ -206,6 +208,99 @@ def check_heaptrack(report, path):
     report.result(f"heaptrack: {len(replay.changes)} events", "\n".join(wrong))
 
 
+ALLOCATING = """
+#include <stdlib.h>
+void *keep[4000];
+int used;
+__attribute__((noinline)) void few(void)
+{
+    for (int i = 0; i < 3; i++)
+        keep[used++] = malloc(1 << 20);
+}
+__attribute__((noinline)) void many(void)
+{
+    for (int i = 0; i < 1000; i++)
+        keep[used++] = malloc(100);
+}
+__attribute__((noinline)) void freed(void)
+{
+    for (int i = 0; i < 50; i++) {
+        void *volatile p = malloc(5000);
+        free(p);
+    }
+}
+int main(void)
+{
+    few();
+    many();
+    freed();
+    return 0;
+}
+"""
+
+# Every allocation is recorded. The file, the variable that says where to write, and the bytes that
+# each function allocated; jemalloc counts the sizes of its classes.
+ALLOCATORS = {
+    "jemalloc": ("libjemalloc.so.2", "MALLOC_CONF",
+                 "prof:true,prof_final:true,prof_accum:true,lg_prof_sample:0,prof_prefix:",
+                 {"few": 3 << 20, "many": 112_000, "freed": 256_000}),
+    "tcmalloc": ("libtcmalloc.so.4", "HEAPPROFILE", "",
+                 {"few": 3 << 20, "many": 100_000, "freed": 250_000}),
+}
+
+
+def library(name):
+    folders = os.environ.get("LD_LIBRARY_PATH", "").split(":") + glob.glob("/usr/lib/*-linux-gnu")
+    paths = [os.path.join(folder, name) for folder in folders if folder]
+    return next((path for path in paths if os.path.exists(path)), None)
+
+
+def by_function(path, event, names):
+    found = collections.Counter()
+    for stack, size in folded(path, event):
+        found[stack[-1]] += size
+    return {name: found[name] for name in names if found[name]}
+
+
+def check_allocator(report, folder, name):
+    file, variable, value, allocated = ALLOCATORS[name]
+    path = library(file)
+    if not path:
+        report.skip(name, f"no {file}")
+        return
+    prefix = os.path.join(folder, "heap")
+    subprocess.run([os.path.join(folder, "program")], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL,
+                   env={**os.environ, variable: value + prefix, "LD_PRELOAD": path})
+    profiles = glob.glob(prefix + "*")
+    if not profiles:
+        report.skip(name, f"{file} is built without profiles")
+        return
+    in_use = {function: allocated[function] for function in ("few", "many")}
+    wrong = []
+    for event, expected in (("inuse_space", in_use), ("alloc_space", allocated)):
+        got = by_function(profiles[0], event, allocated)
+        if got != expected:
+            wrong.append(f"{event}: {got}, not {expected}")
+    report.result(f"{name}: bytes by function", "\n".join(wrong))
+
+
+def check_allocators(report):
+    if not shutil.which("cc"):
+        report.skip("allocators", "no cc")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = os.path.join(folder, "program.c"), os.path.join(folder, "program")
+        with open(source, "w", encoding="utf-8") as out:
+            out.write(ALLOCATING)
+        subprocess.run(["cc", "-g", "-O1", "-fno-omit-frame-pointer", "-o", program, source],
+                       check=True)
+        for name in ALLOCATORS:
+            with tempfile.TemporaryDirectory(dir=folder) as own:
+                os.link(program, os.path.join(own, "program"))
+                check_allocator(report, own, name)
+
+
 def main():
     report = tap.Tap()
     for name in ("pages", "plain", "stacks"):
@@ -217,6 +312,7 @@ def main():
         check(report, path)
     check_here(report)
     check_heaptrack(report, os.path.join(OURS, "heaptrack", "plain.in"))
+    check_allocators(report)
     report.done()
 
 
