@@ -154,6 +154,9 @@ def main():
             with open(sources[i], "wb") as f:
                 f.write(pprof(chance))
         for name in exporters():
+            if name == "massif":  # tests/import/heap.py
+                tap.skip(name, "the profiles have no event in bytes")
+                continue
             why = [check(name, source, folder) for source in sources]
             if None in why:
                 tap.skip(name, "no viewer in this build")

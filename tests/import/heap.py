@@ -5,7 +5,9 @@
 massif: the totals of each snapshot with a tree, of each allocating function, and of the outermost
 callers, for the files of the tests and the corpus, and for a program under valgrind if it is
 installed. heaptrack: its events are replayed one by one. jemalloc, tcmalloc: the bytes of a
-program with known allocations, by function, if the allocators are installed."""
+program with known allocations, by function, if the allocators are installed.
+
+What stoke writes as massif's format has the same peak as its input, and ms_print reads it."""
 
 import collections
 import glob
@@ -301,6 +303,37 @@ def check_allocators(report):
                 check_allocator(report, own, name)
 
 
+def written_wrong(written, source):
+    """What is wrong with a file in massif's format that stoke wrote of the source."""
+    peak = moments(written)["peak"]
+    sums = collections.Counter()
+    for stack, size in folded(source, "peak"):
+        if stack[0].strip("[]") not in OTHERS:
+            sums[stack[-1]] += size
+    least = sums.total() * 0.01  # massif's threshold
+    expected = {name: size for name, size in sums.items()
+                if size >= least and not is_nameless(name)}
+    near = {name: size for name, size in peak.near.items() if name in expected}
+    if near != expected:
+        return f"{near}, not {expected}"
+    if not shutil.which("ms_print"):
+        return ""
+    status, out, err = tap.run(["ms_print", written])
+    if status or err or b"(peak)" not in out:
+        return f"ms_print: {status} {err.decode()}"
+    return ""
+
+
+def check_written(report, name):
+    source = os.path.join(OURS, name + ".in")
+    with tempfile.TemporaryDirectory() as folder:
+        written = os.path.join(folder, "out.massif")
+        status, _, err = tap.run([tap.STOKE, "convert", "-q", "--srcline", "--keep-arguments",
+                                  source, "-o", written])
+        report.result(f"{name} as massif",
+                      err.decode() if status else written_wrong(written, source))
+
+
 def main():
     report = tap.Tap()
     for name in ("pages", "plain", "stacks"):
@@ -312,6 +345,8 @@ def main():
         check(report, path)
     check_here(report)
     check_heaptrack(report, os.path.join(OURS, "heaptrack", "plain.in"))
+    for name in ("massif/plain", "massif/stacks", "heaptrack/plain"):
+        check_written(report, name)
     check_allocators(report)
     report.done()
 
