@@ -15,6 +15,7 @@ struct report_settings {
     struct rows_settings rows;
     struct name_list inputs;
     const char *output;
+    bool locks;
 };
 
 #define OFF(field) offsetof(struct report_settings, field)
@@ -24,6 +25,9 @@ static const struct option report_options[] = {
      OFF(output)},
     {"input", 'i', "FILE", "input file, same as the argument FILE (repeatable)",
      OPTION_LIST, OFF(inputs)},
+    {"locks", 0, NULL,
+     "who waited for which lock, and who held it (recorded by stoke record --locks)",
+     OPTION_FLAG, OFF(locks)},
     {"pid", 0, "LIST", NULL, OPTION_PARSED, OFF(transforms.options.filter.pids),
      .parse = transforms_parse_numbers},
     {"tid", 0, "LIST", NULL, OPTION_PARSED, OFF(transforms.options.filter.tids),
@@ -53,6 +57,19 @@ static struct profile *read_inputs(struct report_settings *s, int file_count,
                : NULL;
 }
 
+/* Whether the options that choose a table can be combined. */
+static bool check_tables(struct report_settings *s, struct error *err)
+{
+    s->tables.sort = s->rows.sort.column;
+    if (!tables_prepare(&s->tables, &s->transforms, err) ||
+        !rows_check(&s->rows, &s->tables, err))
+        return false;
+    if (!s->locks || !(s->tables.tree || s->tables.callers || rows_requested(&s->rows)))
+        return true;
+    error_set(err, "--locks is a table of its own");
+    return error_hint(err, "leave out --tree, --callers, and the options of perf report");
+}
+
 /* The heading of perf-style tables is longer than that of other tables, so fewer rows fit
  * the terminal. */
 static uint32_t less_heading(uint32_t rows)
@@ -67,9 +84,7 @@ static int report_run(void *settings, int file_count, char **files)
     struct export_options options = {0};
     struct table_options table;
     struct rows_options rows;
-    s->tables.sort = s->rows.sort.column;
-    if (!tables_prepare(&s->tables, &s->transforms, &err) ||
-        !rows_check(&s->rows, &s->tables, &err)) {
+    if (!check_tables(s, &err)) {
         message_error(&err);
         return STATUS_USAGE;
     }
@@ -78,6 +93,9 @@ static int report_run(void *settings, int file_count, char **files)
     bool ok = p != NULL;
     if (ok) {
         table = tables_choose(&s->tables, &s->transforms, p, s->output);
+        table.locks = s->locks;
+        if (s->locks)
+            table.limit = (uint32_t)s->tables.limit;
         options.table = &table;
         if (rows_requested(&s->rows)) {
             rows = rows_choose(&s->rows, &s->tables, p);
@@ -103,6 +121,7 @@ const struct command command_report = {
                 "  stoke report --no-children --sort comm,dso,sym perf.data\n"
                 "  stoke report -g caller --percent-limit 1 perf.data\n"
                 "  stoke report --sort total --by module perf.data\n"
+                "  stoke report --locks perf.data\n"
                 "  perf script | stoke report\n"
                 "  stoke report --tree --focus parse out.folded\n"
                 "  stoke report --callers --focus malloc out.folded\n",

@@ -11,6 +11,8 @@ static bool table_write(const struct profile *p, const struct export_options *op
     if (!all.table)
         all.table = &defaults;
     bool rows = all.table->rows != NULL;
+    if (all.table->locks)
+        return table_write_locks(p, &all, out, err);
     switch (all.table->form) {
     case TABLE_CSV:
         if (rows)

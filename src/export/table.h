@@ -33,7 +33,8 @@ struct rows_options {
 
 struct table_options {
     enum table_form form;
-    bool tree; /* the call tree instead of the functions */
+    bool tree;  /* the call tree instead of the functions */
+    bool locks; /* waits for locks instead of the functions (analysis/locks.h) */
     enum table_sort sort;
     uint32_t limit;       /* functions per event; 0: all */
     uint32_t depth;       /* of the tree's lines; 0: all */

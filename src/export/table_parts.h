@@ -53,6 +53,10 @@ bool table_write_csv(const struct profile *p, const struct export_options *optio
 bool table_write_json(const struct profile *p, const struct export_options *options,
                       struct output *out, struct error *err);
 
+/* The locks of all events, in the requested form. */
+bool table_write_locks(const struct profile *p, const struct export_options *options,
+                       struct output *out, struct error *err);
+
 /* The facts about the data as lines with '#', and as members of an object; a field of
  * CSV. */
 void table_write_facts(struct output *out, const struct profile *p, struct str title);

@@ -240,7 +240,8 @@ enum unit perf_event_unit(struct str name, bool has_period)
         return UNIT_COUNT;
     if (str_starts(name, STR("cpu-clock")) || str_starts(name, STR("task-clock")))
         return UNIT_NANOSECONDS;
-    if (str_equal(name, STR("off-cpu")) || str_equal(name, STR("offcpu-time")))
+    if (str_equal(name, STR("off-cpu")) || str_equal(name, STR("offcpu-time")) ||
+        str_equal(name, STR("lock-holder")))
         return UNIT_NANOSECONDS;
     if (str_equal(name, STR("samples"))) /* the event name that stoke script prints for
                                             other formats */

@@ -4,12 +4,19 @@
  * A wait is a sample of the event "off-cpu", of the software type "dummy", which has no
  * other samples. Its stack is where the thread left the CPU, its time is when the thread
  * returned, its period is the duration in ns. A sample of the event "waker" before it has
- * the stack of the thread that woke it. Both have a word of 32 bits as raw data. */
+ * the stack of the thread that woke it. Both have a word of 32 bits as raw data.
+ *
+ * A sample of the event "lock-holder" has the stack of a thread that releases a lock, and
+ * as period how long others have waited for it, in ns, since the lock was taken. Its word is 0. In it,
+ * and in a wait for a lock, the address of the lock (64 bits) follows the word, then the name of
+ * the variable, if it has one, padded with zeros. */
 #ifndef STOKE_PERF_OFF_CPU_H
 #define STOKE_PERF_OFF_CPU_H
 
 #define PERF_OFF_CPU_EVENT "off-cpu"
 #define PERF_WAKER_EVENT "waker" /* its word: the id of the woken thread */
+
+#define PERF_LOCK_HOLDER_EVENT "lock-holder"
 
 /* Bits in the word of a wait. */
 #define PERF_OFF_CPU_PREEMPTED \

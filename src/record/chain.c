@@ -132,7 +132,8 @@ static void open_filter(struct record_chain *c, const struct record_targets *tar
     if (targets)
         set.targets = *targets;
     const struct record_targets *t = &set.targets;
-    if (t->everyone || (!c->settings->sources.on[EVENT_SOURCE_wakers] &&
+    const bool *on = c->settings->sources.on;
+    if (t->everyone || (!on[EVENT_SOURCE_wakers] && !on[EVENT_SOURCE_locks] &&
                         !perf_sampler_prefers_cpus(&set)))
         return;
     if (!os_task_filter_open(&c->filter, !t->alone, &ignored)) {

@@ -40,6 +40,7 @@ struct record_event {
     uint64_t flags;     /* further PERF_FLAG_* */
     uint32_t group;     /* index of its group + 1; 0: none */
     bool of_everyone;   /* counted for all tasks, whatever the targets are */
+    bool no_stacks;     /* its samples have none */
     const char *filter; /* of a tracepoint; or NULL */
 };
 

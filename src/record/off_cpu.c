@@ -13,12 +13,20 @@ enum change {
     CHANGE_OUT,
     CHANGE_IN,
     CHANGE_WAKING,
+    CHANGE_CALL,
+    CHANGE_RETURN,
     CHANGE_EXIT,
     CHANGE_FORK
 };
 
 /* The change of a thread that has ended: it leaves its CPU for the last time. */
 static struct off_cpu_wait ended;
+
+/* Whether locks are requested, and there is memory for them. */
+static bool follows_locks(const struct record_off_cpu *o)
+{
+    return o->first_ids[OFF_CPU_CALLS] && o->locks.calls;
+}
 
 /* --- Input ------------------------------------------------------------------------- */
 
@@ -60,13 +68,28 @@ static void add_sample(struct record_off_cpu *o, const struct record *r, enum ch
     o->failed |= o->samples.failed;
 }
 
-/* The thread that a sample of sched_waking wakes up; 0 if that is not known. */
-static uint32_t woken_thread(const struct record_off_cpu *o, const struct record *r)
+/* A field in the data of a tracepoint, of 4 bytes; 0 if the sample does not have it. */
+static uint32_t field32(const struct record_off_cpu *o, const struct record *r, size_t at)
 {
-    size_t raw = chain_end(o->layout, r->bytes) + 4; /* after its length */
-    if (r->bytes.len < raw + o->woken_offset + 4)
-        return 0;
-    return record_u32(r->bytes, raw + o->woken_offset);
+    at += chain_end(o->layout, r->bytes) + 4; /* after the length of the data */
+    return r->bytes.len < at + 4 ? 0 : record_u32(r->bytes, at);
+}
+
+static uint64_t field64(const struct record_off_cpu *o, const struct record *r, size_t at)
+{
+    at += chain_end(o->layout, r->bytes) + 4;
+    return r->bytes.len < at + 8 ? 0 : record_u64(r->bytes, at);
+}
+
+/* A call of futex, or the return from it. */
+static void add_call(struct record_off_cpu *o, const struct record *r, enum change kind)
+{
+    struct off_cpu_change *c = add_change(o, kind, r->time);
+    if (!c)
+        return;
+    c->tid = record_tid(o->layout, r);
+    c->address = field64(o, r, o->fields.address);
+    c->operation = field32(o, r, o->fields.operation);
 }
 
 /* Samples of other events are passed on, without the data of tracepoints. */
@@ -90,12 +113,22 @@ static void pass_other(struct record_off_cpu *o, const struct record *r)
 static void take_sample(struct record_off_cpu *o, const struct record *r)
 {
     const uint64_t *event = idmap_find(&o->ids, record_u64(r->bytes, o->layout->id));
-    if (!event)
-        pass_other(o, r);
-    else if (*event == OFF_CPU_SWITCHES)
+    switch (event ? (enum off_cpu_event) * event : OFF_CPU_OTHER) {
+    case OFF_CPU_SWITCHES:
         add_sample(o, r, CHANGE_STACK, record_tid(o->layout, r));
-    else
-        add_sample(o, r, CHANGE_WAKING, woken_thread(o, r));
+        break;
+    case OFF_CPU_WAKINGS:
+        add_sample(o, r, CHANGE_WAKING, field32(o, r, o->fields.woken));
+        break;
+    case OFF_CPU_CALLS:
+        add_call(o, r, CHANGE_CALL);
+        break;
+    case OFF_CPU_RETURNS:
+        add_call(o, r, CHANGE_RETURN);
+        break;
+    default:
+        pass_other(o, r);
+    }
 }
 
 /* A SWITCH record, whose trailer names the thread. */
@@ -119,6 +152,18 @@ static void take_task(struct record_off_cpu *o, const struct record *r)
         c->tid = record_u32(r->bytes, 16);
 }
 
+/* A record that says what a process executes. */
+static void take_code(struct record_off_cpu *o, const struct record *r)
+{
+    if (r->type == PERF_MMAP2 && r->bytes.len > RECORD_MMAP_PATH)
+        record_locks_map(&o->locks, record_u32(r->bytes, RECORD_MMAP_PID),
+                         record_u64(r->bytes, RECORD_MMAP_START),
+                         record_u64(r->bytes, RECORD_MMAP_OFFSET),
+                         record_mmap_path(o->layout, r));
+    else if (r->type == PERF_COMM && r->misc & PERF_MISC_COMM_EXEC)
+        record_locks_exec(&o->locks, record_u32(r->bytes, RECORD_MMAP_PID));
+}
+
 static void take(void *context, const struct record *r)
 {
     struct record_off_cpu *o = context;
@@ -133,6 +178,8 @@ static void take(void *context, const struct record *r)
     }
     if ((r->type == PERF_EXIT || r->type == PERF_FORK) && whole)
         take_task(o, r);
+    else if (whole && follows_locks(o))
+        take_code(o, r);
     record_pass(&o->next, r);
 }
 
@@ -211,31 +258,67 @@ static void switch_out(struct record_off_cpu *o, const struct off_cpu_change *c,
         return;
     w->since = time;
     w->preempted = c->preempted;
+    if (follows_locks(o) && !c->preempted)
+        record_locks_wait(&o->locks, c->pid, c->tid, time);
 }
 
-/* Ends the current sample with 32 bits of raw data, and passes it on. */
-static void pass_sample(struct record_off_cpu *o, uint64_t id, uint64_t time,
-                        uint64_t period, uint32_t word)
+/* A sample that the stage makes. */
+struct made_sample {
+    enum off_cpu_event event; /* whose first id it gets */
+    uint64_t time, period;
+    uint32_t word;
+    struct record_lock_wait lock;
+};
+
+/* The raw data: see perf/off_cpu.h. */
+static void put_raw(struct record_maker *m, const struct made_sample *s)
+{
+    size_t at = m->used;
+    record_put_u32(m, 0);
+    record_put_u32(m, s->word);
+    if (s->lock.address)
+        record_put_u64(m, s->lock.address);
+    if (s->lock.address && s->lock.name.len)
+        record_put_text(m, s->lock.name);
+    uint32_t size = (uint32_t)(m->used - at - sizeof size);
+    memcpy(m->bytes + at, &size, sizeof size);
+}
+
+/* Ends the current sample with its raw data, and passes it on. */
+static void pass_sample(struct record_off_cpu *o, const struct made_sample *s)
 {
     struct record_maker *m = &o->maker;
     const struct record_layout *l = o->layout;
-    memcpy(m->bytes + l->id, &id, sizeof id);
-    memcpy(m->bytes + l->time, &time, sizeof time);
-    memcpy(m->bytes + l->period, &period, sizeof period);
-    record_put_u32(m, sizeof word);
-    record_put_u32(m, word);
-    struct record r = record_end_bare(m, time);
+    memcpy(m->bytes + l->id, &o->first_ids[s->event], sizeof(uint64_t));
+    memcpy(m->bytes + l->time, &s->time, sizeof s->time);
+    memcpy(m->bytes + l->period, &s->period, sizeof s->period);
+    put_raw(m, s);
+    struct record r = record_end_bare(m, s->time);
     record_pass(&o->next, &r);
 }
 
+/* What the thread waited for, up to now. */
+static struct record_lock_wait lock_of_wait(struct record_off_cpu *o, uint32_t tid,
+                                            uint64_t time)
+{
+    struct record_lock_wait none = {0, STR("")};
+    return follows_locks(o) ? record_locks_resume(&o->locks, tid, time) : none;
+}
+
 static void pass_wait(struct record_off_cpu *o, const struct off_cpu_wait *w,
-                      uint64_t until, uint32_t flags)
+                      uint64_t until, uint32_t flags, struct record_lock_wait lock)
 {
     uint64_t length = until > w->since ? until - w->since : 0;
+    struct made_sample s = {
+        .event = OFF_CPU_SWITCHES,
+        .time = until,
+        .period = length,
+        .word = flags | (w->preempted ? PERF_OFF_CPU_PREEMPTED : 0),
+        .lock = lock,
+    };
     o->maker.used = 0;
     record_put(&o->maker, w->bytes, w->size);
-    pass_sample(o, o->off_cpu_id, until, length,
-                flags | (w->preempted ? PERF_OFF_CPU_PREEMPTED : 0));
+    pass_sample(o, &s);
     o->counts.waits++;
     o->counts.nanoseconds += length;
 }
@@ -245,20 +328,49 @@ static void switch_in(struct record_off_cpu *o, uint32_t tid, uint64_t time)
     struct off_cpu_wait *w = tid < o->limit ? o->waiting[tid] : NULL;
     if (!w || w == &ended) /* a thread that ends still runs for a moment */
         return;
-    pass_wait(o, w, time, 0);
+    pass_wait(o, w, time, 0, lock_of_wait(o, tid, time));
     replace_wait(o, tid, NULL);
+}
+
+/* The thread that wakes another one up may have held what that one waited for. */
+static void pass_holder(struct record_off_cpu *o, const struct off_cpu_change *c,
+                        uint64_t time)
+{
+    struct made_sample s = {.event = OFF_CPU_CALLS, .time = time};
+    uint32_t holder =
+        record_u32(str_skip(output_contents(&o->samples), c->offset + o->layout->tid), 4);
+    s.period = record_locks_wake(&o->locks, holder, c->tid, time, &s.lock);
+    if (s.period == 0)
+        return;
+    o->maker.used = 0;
+    record_put(&o->maker, o->samples.bytes + c->offset, c->size);
+    pass_sample(o, &s);
+    o->counts.holders++;
 }
 
 static void waking(struct record_off_cpu *o, const struct off_cpu_change *c,
                    uint64_t time)
 {
     const struct off_cpu_wait *w = c->tid < o->limit ? o->waiting[c->tid] : NULL;
+    struct made_sample s = {
+        .event = OFF_CPU_WAKINGS, .time = time, .period = 1, .word = c->tid};
     if (!w || w == &ended || w->preempted || c->size < o->layout->fixed_size)
         return;
     o->maker.used = 0;
     record_put(&o->maker, o->samples.bytes + c->offset, c->size);
-    pass_sample(o, o->waker_id, time, 1, c->tid);
+    pass_sample(o, &s);
     o->counts.wakers++;
+    if (follows_locks(o))
+        pass_holder(o, c, time);
+}
+
+/* The thread id belongs to another task, or to none. */
+static void change_task(struct record_off_cpu *o, uint32_t tid, uint64_t time,
+                        struct off_cpu_wait *by)
+{
+    replace_wait(o, tid, by);
+    if (follows_locks(o))
+        record_locks_forget(&o->locks, tid, time);
 }
 
 static void apply(struct record_off_cpu *o, const struct off_cpu_change *c, uint64_t time)
@@ -276,11 +388,17 @@ static void apply(struct record_off_cpu *o, const struct off_cpu_change *c, uint
     case CHANGE_WAKING:
         waking(o, c, time);
         break;
+    case CHANGE_CALL:
+        record_locks_call(&o->locks, c->tid, c->address, c->operation);
+        break;
+    case CHANGE_RETURN:
+        record_locks_return(&o->locks, c->tid);
+        break;
     case CHANGE_EXIT:
-        replace_wait(o, c->tid, &ended);
+        change_task(o, c->tid, time, &ended);
         break;
     case CHANGE_FORK:
-        replace_wait(o, c->tid, NULL);
+        change_task(o, c->tid, time, NULL);
         break;
     }
 }
@@ -309,7 +427,7 @@ void record_off_cpu_end(struct record_off_cpu *o, uint64_t now)
         const struct off_cpu_wait *w = o->waiting[tid];
         /* its end may not have been reported yet */
         if (w && w != &ended && os_thread_process(tid))
-            pass_wait(o, w, now, PERF_OFF_CPU_STILL);
+            pass_wait(o, w, now, PERF_OFF_CPU_STILL, lock_of_wait(o, tid, now));
         replace_wait(o, tid, NULL);
     }
     o->next.round(o->next.context);
@@ -323,7 +441,7 @@ bool record_off_cpu_init(struct record_off_cpu *o, const struct record_layout *l
     *o = (struct record_off_cpu){
         .layout = layout, .next = next, .limit = os_pid_max(), .maker.layout = layout};
     o->waiting = calloc(o->limit, sizeof(*o->waiting));
-    return o->waiting || error_memory(err);
+    return (o->waiting && record_locks_init(&o->locks, o->limit)) || error_memory(err);
 }
 
 void record_off_cpu_deinit(struct record_off_cpu *o)
@@ -334,6 +452,7 @@ void record_off_cpu_deinit(struct record_off_cpu *o)
     free(o->changes);
     free(o->order);
     output_deinit(&o->samples);
+    record_locks_deinit(&o->locks);
     arena_deinit(&o->arena);
     o->waiting = NULL;
     o->changes = NULL;
@@ -344,15 +463,14 @@ void record_off_cpu_deinit(struct record_off_cpu *o)
 void record_off_cpu_ids(struct record_off_cpu *o, enum off_cpu_event event,
                         const uint64_t *ids, size_t count)
 {
-    uint64_t *first = event == OFF_CPU_SWITCHES ? &o->off_cpu_id : &o->waker_id;
     for (size_t i = 0; i < count; i++) {
         uint64_t *at = idmap_put(&o->ids, &o->arena, ids[i]);
         if (at)
             *at = event;
         o->failed |= !at;
     }
-    if (*first == 0 && count)
-        *first = ids[0];
+    if (o->first_ids[event] == 0 && count)
+        o->first_ids[event] = ids[0];
 }
 
 /* --- The event source -------------------------------------------------------------- */
@@ -360,8 +478,8 @@ void record_off_cpu_ids(struct record_off_cpu *o, enum off_cpu_event event,
 struct off_cpu_source {
     struct record_off_cpu stage;
     const struct perf_sampler *sampler; /* once it is open */
-    size_t switches, wakings;           /* indexes of its events; 0: none */
-    size_t woken_offset;
+    size_t events[OFF_CPU_EVENTS];      /* their indexes; 0: none */
+    struct off_cpu_fields fields;
     bool no_stacks;
 };
 
@@ -375,67 +493,101 @@ static bool check(const struct event_source_setup *setup, struct error *err)
     return error_hint(err, "leave out --keep-stacks");
 }
 
+/* The sources that need the stacks of wakers. */
 static bool check_wakers(const struct event_source_setup *setup, struct error *err)
 {
+    const char *name = setup->request->on[EVENT_SOURCE_locks] ? "--locks" : "--wakers";
     if (!check(setup, err))
         return false;
     if (setup->sampler->stacks != RECORD_STACKS_LBR)
         return true;
-    error_set(err, "--wakers cannot be combined with -g lbr");
+    error_set(err, "%s cannot be combined with -g lbr", name);
     return error_hint(err, "-g fp or -g dwarf");
 }
 
-/* The offset of the field `pid` in the tracepoint's data, from its format:
+/* Sets the offset of a field in a tracepoint's data, from the text of its format:
  * "field:pid_t pid;\toffset:24;". */
-static size_t pid_offset(struct str format)
+static bool find_field(struct str format, const char *event, const char *field,
+                       size_t *offset, struct error *err)
 {
     uint64_t at = 0;
-    struct str rest = str_skip(format, str_search(format, STR("pid_t pid;")));
+    struct str rest = str_skip(format, str_search(format, str_of(field)));
     rest = str_skip(rest, str_search(rest, STR("offset:")) + 7);
-    return number_parse_u64(str_head(rest, str_find(rest, ';')), &at) ? (size_t)at : 0;
+    if (!number_parse_u64(str_head(rest, str_find(rest, ';')), &at) || at == 0)
+        return error_set(err, "the tracepoint %s has no field '%s'", event, field);
+    *offset = (size_t)at;
+    return true;
+}
+
+static bool add_tracepoint(struct off_cpu_source *s, struct event_source_setup *setup,
+                           enum off_cpu_event event, const char *name, char *format,
+                           size_t room, struct error *err)
+{
+    struct record_events *events = &setup->sampler->events;
+    if (!record_event_tracepoint(name, &events->items[events->count], format, room, err))
+        return false;
+    s->events[event] = events->count++;
+    setup->sampler->more_fields |= PERF_SAMPLE_RAW;
+    return true;
 }
 
 static bool add_wakings(struct off_cpu_source *s, struct event_source_setup *setup,
                         struct error *err)
 {
+    static const char name[] = "sched:sched_waking";
     struct record_events *events = &setup->sampler->events;
-    struct record_event *wakings = &events->items[events->count];
     char format[4096];
     if (setup->sampler->filter) {
-        *wakings = record_event_filtered_wakings();
-        s->woken_offset = 0;
-    } else if (record_event_tracepoint("sched:sched_waking", wakings, format,
-                                       sizeof format, err)) {
-        wakings->of_everyone = true;
-        s->woken_offset = pid_offset(str_of(format));
-    } else {
-        return false;
+        s->events[OFF_CPU_WAKINGS] = events->count;
+        events->items[events->count++] = record_event_filtered_wakings();
+        setup->sampler->more_fields |= PERF_SAMPLE_RAW;
+        return true;
     }
-    if (!setup->sampler->filter && s->woken_offset == 0)
-        return error_set(err, "the tracepoint sched:sched_waking has no field 'pid'");
-    s->wakings = events->count++;
-    setup->sampler->more_fields |= PERF_SAMPLE_RAW;
-    return true;
+    if (!add_tracepoint(s, setup, OFF_CPU_WAKINGS, name, format, sizeof format, err))
+        return false;
+    events->items[s->events[OFF_CPU_WAKINGS]].of_everyone = true;
+    return find_field(str_of(format), name, "pid_t pid;", &s->fields.woken, err);
+}
+
+/* Calls of futex, and returns from it. */
+static bool add_calls(struct off_cpu_source *s, struct event_source_setup *setup,
+                      struct error *err)
+{
+    static const char call[] = "syscalls:sys_enter_futex",
+                      back[] = "syscalls:sys_exit_futex";
+    struct record_events *events = &setup->sampler->events;
+    char format[4096], ignored[4096];
+    if (!add_tracepoint(s, setup, OFF_CPU_CALLS, call, format, sizeof format, err) ||
+        !add_tracepoint(s, setup, OFF_CPU_RETURNS, back, ignored, sizeof ignored, err))
+        return false;
+    events->items[s->events[OFF_CPU_CALLS]].no_stacks = true;
+    events->items[s->events[OFF_CPU_RETURNS]].no_stacks = true;
+    return find_field(str_of(format), call, "uaddr;", &s->fields.address, err) &&
+           find_field(str_of(format), call, "int op;", &s->fields.operation, err);
 }
 
 static bool prepare(void *state, struct event_source_setup *setup, struct error *err)
 {
     struct off_cpu_source *s = state;
     struct record_events *events = &setup->sampler->events;
-    if (events->count + 2 > RECORD_EVENTS_MAX)
+    const bool *on = setup->request->on;
+    if (events->count + OFF_CPU_EVENTS > RECORD_EVENTS_MAX)
         return error_set(err, "there are more than %d events", RECORD_EVENTS_MAX);
     struct record_event switches = record_event_switches();
     s->no_stacks = !perf_sampler_sees_kernel(&switches);
     if (s->no_stacks)
         switches.exclude |= PERF_FLAG_EXCLUDE_KERNEL | PERF_FLAG_EXCLUDE_HV;
-    s->switches = events->count;
+    s->events[OFF_CPU_SWITCHES] = events->count;
     events->items[events->count++] = switches;
-    return !setup->request->on[EVENT_SOURCE_wakers] || add_wakings(s, setup, err);
+    if ((on[EVENT_SOURCE_wakers] || on[EVENT_SOURCE_locks]) &&
+        !add_wakings(s, setup, err))
+        return false;
+    return !on[EVENT_SOURCE_locks] || add_calls(s, setup, err);
 }
 
-static void add_ids(struct off_cpu_source *s, size_t index, enum off_cpu_event event)
+static void add_ids(struct off_cpu_source *s, enum off_cpu_event event)
 {
-    size_t room = s->sampler->counter_count;
+    size_t room = s->sampler->counter_count, index = s->events[event];
     uint64_t *ids = malloc((room + 1) * sizeof *ids);
     if (index && ids)
         record_off_cpu_ids(&s->stage, event, ids,
@@ -449,24 +601,34 @@ static void opened(void *state, const struct perf_sampler *sampler)
     s->sampler = sampler;
     if (!s->stage.waiting)
         return;
-    add_ids(s, s->switches, OFF_CPU_SWITCHES);
-    add_ids(s, s->wakings, OFF_CPU_WAKINGS);
+    for (size_t i = OFF_CPU_OTHER + 1; i < OFF_CPU_EVENTS; i++)
+        add_ids(s, (enum off_cpu_event)i);
 }
 
 /* The stage makes the samples of these events: they have one id and no counter. */
 static void describe(const void *state, size_t index, struct perf_file_event *e)
 {
+    static const char *const names[OFF_CPU_EVENTS] = {
+        [OFF_CPU_SWITCHES] = PERF_OFF_CPU_EVENT,
+        [OFF_CPU_WAKINGS] = PERF_WAKER_EVENT,
+        [OFF_CPU_CALLS] = PERF_LOCK_HOLDER_EVENT,
+        [OFF_CPU_RETURNS] = "futex-returns", /* has no samples */
+    };
     const struct off_cpu_source *s = state;
+    size_t event = OFF_CPU_OTHER + 1;
     e->attr.sample_type &= ~(uint64_t)PERF_SAMPLE_RAW;
     e->tracepoint = NULL;
-    if (index == 0 || (index != s->switches && index != s->wakings))
+    while (event < OFF_CPU_EVENTS && s->events[event] != index)
+        event++;
+    if (index == 0 || event == OFF_CPU_EVENTS)
         return;
     e->attr.type = PERF_TYPE_SOFTWARE;
     e->attr.config = PERF_SOFTWARE_DUMMY;
     e->attr.sample_type |= PERF_SAMPLE_RAW;
-    e->attr.flags &= ~(PERF_FLAG_CONTEXT_SWITCH | PERF_FLAG_FREQUENCY);
+    e->attr.flags &= ~(PERF_FLAG_CONTEXT_SWITCH | PERF_FLAG_FREQUENCY |
+                       PERF_FLAG_EXCLUDE_CHAIN_KERNEL | PERF_FLAG_EXCLUDE_CHAIN_USER);
     e->attr.period = 1;
-    e->name = index == s->switches ? PERF_OFF_CPU_EVENT : PERF_WAKER_EVENT;
+    e->name = names[event];
     e->id_count = e->id_count ? 1 : 0;
     e->id_room = e->id_count;
 }
@@ -478,7 +640,7 @@ static bool put_stage(void *state, const struct record_layout *layout,
     record_off_cpu_deinit(&s->stage);
     if (!record_off_cpu_init(&s->stage, layout, *next, err))
         return false;
-    s->stage.woken_offset = s->woken_offset;
+    s->stage.fields = s->fields;
     opened(s, s->sampler);
     *next = record_off_cpu_sink(&s->stage);
     return true;
@@ -494,10 +656,10 @@ static void report(const void *state, struct event_source_report *r)
 {
     const struct off_cpu_source *s = state;
     r->items = s->stage.counts.waits;
-    r->samples = r->items + s->stage.counts.wakers;
+    r->samples = r->items + s->stage.counts.wakers + s->stage.counts.holders;
     r->sum = s->stage.counts.nanoseconds;
     r->no_stacks = s->no_stacks;
-    r->incomplete = s->stage.failed;
+    r->incomplete = s->stage.failed || s->stage.locks.failed;
 }
 
 static void close_source(void *state)
@@ -524,6 +686,12 @@ const struct event_source event_source_off_cpu = {
 
 const struct event_source event_source_wakers = {
     .name = "wakers",
+    .part_of = &event_source_off_cpu,
+    .check = check_wakers,
+};
+
+const struct event_source event_source_locks = {
+    .name = "locks",
     .part_of = &event_source_off_cpu,
     .check = check_wakers,
 };

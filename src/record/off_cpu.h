@@ -8,7 +8,9 @@
  * of its return, and the ns between as period. It consumes the records that it makes them
  * from. With the kernel's tracepoint sched:sched_waking (--wakers) it also passes on who
  * woke the thread up: a sample of the event "waker", with the waker's stack, before the
- * sample of the wait.
+ * sample of the wait. With the tracepoints of futex(2) (--locks), waits for locks have the address
+ * and the name of the lock, and a sample of the event "lock-holder" has the stack of the
+ * thread that released it (locks.h).
  *
  * It processes the records of a round when the round ends: stacks come later than other
  * records, because they are unwound in batches. Memory grows with the number of threads
@@ -19,6 +21,7 @@
 #include "base/idmap.h"
 #include "base/output.h"
 #include "base/sort.h"
+#include "record/locks.h"
 #include "record/record.h"
 
 /* A thread that waits: the sample of its wait, as far as it is known. */
@@ -34,23 +37,48 @@ struct off_cpu_change {
     uint8_t kind; /* enum in off_cpu.c */
     bool preempted;
     uint32_t pid, tid;
-    size_t offset, size; /* of a sample, in `samples` */
+    union {
+        struct {
+            size_t offset, size; /* of a sample, in `samples` */
+        };
+        struct {
+            uint64_t address; /* arguments of futex */
+            uint32_t operation;
+        };
+    };
 };
 
 struct off_cpu_counts {
     uint64_t waits; /* samples of waits */
     uint64_t nanoseconds;
     uint64_t without_stack;
-    uint64_t wakers; /* samples of wakers */
+    uint64_t wakers;  /* samples of wakers */
+    uint64_t holders; /* of those that released a lock */
+};
+
+/* Where the data of tracepoints have their fields. */
+struct off_cpu_fields {
+    size_t woken;              /* of sched_waking: the woken thread's id */
+    size_t address, operation; /* of sys_enter_futex */
+};
+
+enum off_cpu_event {
+    OFF_CPU_OTHER,
+    OFF_CPU_SWITCHES,
+    OFF_CPU_WAKINGS,
+    OFF_CPU_CALLS,   /* of futex; its samples are those of holders */
+    OFF_CPU_RETURNS, /* from futex */
+    OFF_CPU_EVENTS
 };
 
 struct record_off_cpu {
     const struct record_layout *layout; /* of the input */
     struct record_sink next;
-    struct arena arena;            /* of the ids */
-    struct idmap ids;              /* ids of counters to enum off_cpu_event */
-    uint64_t off_cpu_id, waker_id; /* in the samples that the stage makes */
-    size_t woken_offset;           /* of the woken thread's id, in the data of a sample */
+    struct arena arena;                 /* of the ids */
+    struct idmap ids;                   /* ids of counters to enum off_cpu_event */
+    uint64_t first_ids[OFF_CPU_EVENTS]; /* in the samples that the stage makes */
+    struct off_cpu_fields fields;
+    struct record_locks locks;
     uint32_t limit;                /* thread ids are below it */
     uint32_t highest;              /* and at most this */
     struct off_cpu_wait **waiting; /* by thread id; NULL: it runs, or is not known */
@@ -62,8 +90,6 @@ struct record_off_cpu {
     struct record_maker maker;
     struct off_cpu_counts counts;
 };
-
-enum off_cpu_event { OFF_CPU_OTHER, OFF_CPU_SWITCHES, OFF_CPU_WAKINGS };
 
 /* Do not move it afterwards; deinit it in any case. */
 bool record_off_cpu_init(struct record_off_cpu *o, const struct record_layout *layout,

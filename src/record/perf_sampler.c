@@ -190,8 +190,10 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
         attr.flags |= PERF_FLAG_EXCLUDE_CHAIN_USER;
     if (record_stacks_dumped(set->stacks)) {
         attr.user_registers = USER_REGISTERS;
-        attr.stack_size = set->dump_size;
+        attr.stack_size = e->no_stacks ? 0 : set->dump_size;
     }
+    if (e->no_stacks)
+        attr.flags |= PERF_FLAG_EXCLUDE_CHAIN_KERNEL | PERF_FLAG_EXCLUDE_CHAIN_USER;
     if (set->stacks == RECORD_STACKS_LBR)
         attr.branch_type = BRANCHES_OF_USER | PERF_BRANCH_CALL_STACK | BRANCHES_NO_FLAGS |
                            BRANCHES_NO_CYCLES;

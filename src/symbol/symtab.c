@@ -262,3 +262,33 @@ bool symtab_find(struct elf *e, struct str name, uint64_t *address)
     return find_in_table(e, ELF_DYNSYM, name, address) ||
            find_in_table(e, ELF_SYMTAB, name, address);
 }
+
+static bool variable_in_table(struct elf *e, enum elf_section_type type, uint64_t address,
+                              struct symtab_variable *v)
+{
+    const struct elf_section *s = elf_section_typed(e, type);
+    if (!s || s->link >= e->section_count)
+        return false;
+    size_t size = e->is_64 ? 24 : 16;
+    struct str names = elf_section_bytes(e, &e->sections[s->link]);
+    struct bytes b = elf_cursor(e, elf_section_bytes(e, s));
+    while (bytes_left(&b) >= size) {
+        struct raw_symbol symbol = read_symbol(e, &b);
+        if ((symbol.info & 15) != STT_OBJECT || symbol.section == SHN_UNDEF ||
+            address < symbol.value || address - symbol.value >= symbol.size)
+            continue;
+        struct str text = str_skip(names, symbol.name);
+        size_t end = str_find(text, 0);
+        if (end == 0 || end == text.len)
+            continue;
+        *v = (struct symtab_variable){str_head(text, end), symbol.value, symbol.size};
+        return true;
+    }
+    return false;
+}
+
+bool symtab_find_variable(struct elf *e, uint64_t address, struct symtab_variable *v)
+{
+    return variable_in_table(e, ELF_SYMTAB, address, v) ||
+           variable_in_table(e, ELF_DYNSYM, address, v);
+}

@@ -29,4 +29,13 @@ bool symtab_init_filtered(struct symbol_table *t, struct elf *file, struct elf *
  * there is none. Linear time. */
 bool symtab_find(struct elf *e, struct str name, uint64_t *address);
 
+/* A variable: a data object in .symtab or .dynsym. */
+struct symtab_variable {
+    struct str name; /* as in the file */
+    uint64_t address, size;
+};
+
+/* The variable that contains an address. False if there is none. Linear time. */
+bool symtab_find_variable(struct elf *e, uint64_t address, struct symtab_variable *v);
+
 #endif

@@ -8,8 +8,12 @@
 
 #define SWITCHES_ID 31
 #define WAKINGS_ID 41
+#define CALLS_ID 51
+#define RETURNS_ID 52
 #define OTHER_ID 11
 #define WOKEN_AT 24 /* in a tracepoint's raw data */
+#define ADDRESS_AT 16
+#define OPERATION_AT 24
 #define PID 100
 
 /* The output: words of the samples. */
@@ -17,7 +21,8 @@ struct waits {
     size_t count, others, rounds;
     struct {
         uint64_t id, time, period, frames, first;
-        uint32_t tid, word;
+        uint32_t tid, word, raw; /* raw: the length of its data */
+        uint64_t lock;
         size_t length;
     } items[32];
 };
@@ -43,9 +48,11 @@ static void take(void *context, const struct record *r)
     uint64_t frames = got.items[got.count].frames = record_u64(r->bytes, at);
     got.items[got.count].first = frames ? record_u64(r->bytes, at + 8) : 0;
     at += 8 + 8 * (size_t)frames;
-    assert_int_equal(record_u32(r->bytes, at), 4);
+    uint32_t raw = got.items[got.count].raw = record_u32(r->bytes, at);
+    assert_in_range(raw, 4, r->bytes.len - at - 4);
+    got.items[got.count].lock = raw < 12 ? 0 : record_u64(r->bytes, at + 8);
     got.items[got.count].word = record_u32(r->bytes, at + 4);
-    got.items[got.count++].length = r->bytes.len - at - 8;
+    got.items[got.count++].length = r->bytes.len - at - 4 - raw;
 }
 
 static void round_over(void *context)
@@ -57,7 +64,8 @@ static void round_over(void *context)
 static int begin(void **state)
 {
     static const uint64_t switches[] = {SWITCHES_ID, SWITCHES_ID + 1},
-                          wakings[] = {WAKINGS_ID};
+                          wakings[] = {WAKINGS_ID}, calls[] = {CALLS_ID},
+                          returns[] = {RETURNS_ID};
     struct error err;
     (void)state;
     layout = record_layout_of(true, PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW);
@@ -65,9 +73,13 @@ static int begin(void **state)
     got = (struct waits){0};
     assert_true(record_off_cpu_init(&stage, &layout,
                                     (struct record_sink){NULL, take, round_over}, &err));
-    stage.woken_offset = WOKEN_AT;
+    stage.fields.woken = WOKEN_AT;
     record_off_cpu_ids(&stage, OFF_CPU_SWITCHES, switches, 2);
     record_off_cpu_ids(&stage, OFF_CPU_WAKINGS, wakings, 1);
+    stage.fields.address = ADDRESS_AT;
+    stage.fields.operation = OPERATION_AT;
+    record_off_cpu_ids(&stage, OFF_CPU_CALLS, calls, 1);
+    record_off_cpu_ids(&stage, OFF_CPU_RETURNS, returns, 1);
     return 0;
 }
 
@@ -90,11 +102,8 @@ static void end_round(void)
     sink.round(sink.context);
 }
 
-/* A sample whose chain is one address; `woken`: raw data of a tracepoint, or 4 bytes of zeros. */
-static void sample(uint64_t id, uint32_t tid, uint64_t time, uint64_t address,
-                   uint32_t woken)
+static void put_fixed(uint64_t id, uint64_t address, uint32_t tid, uint64_t time)
 {
-    char raw[32] = {0};
     record_begin(&maker, PERF_SAMPLE, PERF_MODE_KERNEL);
     record_put_u64(&maker, id);
     record_put_u64(&maker, address);
@@ -103,6 +112,14 @@ static void sample(uint64_t id, uint32_t tid, uint64_t time, uint64_t address,
     record_put_u64(&maker, time);
     record_put_u64(&maker, 1);
     record_put_u64(&maker, 1);
+}
+
+/* A sample whose chain is one address; `woken`: raw data of a tracepoint, or 4 bytes of zeros. */
+static void sample(uint64_t id, uint32_t tid, uint64_t time, uint64_t address,
+                   uint32_t woken)
+{
+    char raw[32] = {0};
+    put_fixed(id, address, tid, time);
     record_put_u64(&maker, 1);
     record_put_u64(&maker, address);
     memcpy(raw + WOKEN_AT, &woken, sizeof woken);
@@ -276,6 +293,49 @@ static void test_wakers(void **state)
     assert_wait(1, 7, 201, 100, 0xabc, 0);
 }
 
+/* A call of futex, or the return from it. */
+static void call(uint64_t id, uint32_t tid, uint64_t time, uint64_t address,
+                 uint64_t operation)
+{
+    uint64_t data[] = {0, 0, address, operation};
+    put_fixed(id, 0, tid, time);
+    record_put_u64(&maker, 0); /* no call chain */
+    record_put_u32(&maker, sizeof data + 4);
+    record_put(&maker, data, sizeof data);
+    record_put_u32(&maker, 0);
+    struct record r = record_end_bare(&maker, time);
+    give(&r);
+}
+
+/* A wait for a lock has its address; the holder is the thread that wakes in a call of futex. */
+static void test_locks(void **state)
+{
+    (void)state;
+    call(CALLS_ID, 7, 100, 0x5000, 128); /* FUTEX_WAIT_PRIVATE */
+    sample(SWITCHES_ID, 7, 101, 0xabc, 0);
+    leaves(7, 102);
+    call(CALLS_ID, 9, 150, 0x5000, 129); /* FUTEX_WAKE_PRIVATE */
+    sample(WAKINGS_ID, 9, 152, 0x333, 7);
+    call(RETURNS_ID, 9, 153, 0, 0);
+    is_back(7, 160);
+    call(RETURNS_ID, 7, 161, 0, 0);
+    sample(SWITCHES_ID, 7, 200, 0xdef, 0); /* not in a call */
+    leaves(7, 201);
+    is_back(7, 211);
+    end_round();
+    assert_int_equal(got.count, 4);
+    assert_int_equal(got.items[0].id, WAKINGS_ID);
+    assert_int_equal(got.items[1].id, CALLS_ID);
+    assert_int_equal(got.items[1].tid, 9);
+    assert_int_equal(got.items[1].first, 0x333);
+    assert_int_equal(got.items[1].period, 50);
+    assert_int_equal(got.items[1].lock, 0x5000);
+    assert_wait(2, 7, 160, 58, 0xabc, 0);
+    assert_int_equal(got.items[2].lock, 0x5000);
+    assert_wait(3, 7, 211, 10, 0xdef, 0);
+    assert_int_equal(got.items[3].raw, 4);
+}
+
 /* Samples of other events lose the raw data, and nothing else. */
 static void test_others(void **state)
 {
@@ -308,6 +368,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_missing_records, begin, end),
         cmocka_unit_test_setup_teardown(test_exit_and_fork, begin, end),
         cmocka_unit_test_setup_teardown(test_wakers, begin, end),
+        cmocka_unit_test_setup_teardown(test_locks, begin, end),
         cmocka_unit_test_setup_teardown(test_others, begin, end),
     };
     return UNITS_RUN(units);

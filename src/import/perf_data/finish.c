@@ -388,7 +388,7 @@ static event_id *make_events(const struct finish *f)
 {
     event_id *events = arena_zalloc(f->arena, f->p->data.event_count + 1, sizeof *events);
     /* An event that was named "waker" after its samples were read has samples. */
-    int last = has_samples(f->p) ? WAIT_WAKER : WAIT_OFF_CPU;
+    int last = has_samples(f->p) ? WAIT_HOLDER : WAIT_OFF_CPU;
     for (int wait = WAIT_NONE; events && wait <= last; wait++)
         number_events(f, events, (enum perf_wait)wait);
     return events;

@@ -61,6 +61,8 @@ enum perf_wait perf_wait_of(const struct perf_event *e)
         return WAIT_NONE;
     if (str_equal(e->name, STR(PERF_WAKER_EVENT)))
         return WAIT_WAKER;
+    if (str_equal(e->name, STR(PERF_LOCK_HOLDER_EVENT)))
+        return WAIT_HOLDER;
     return str_equal(e->name, STR(PERF_OFF_CPU_EVENT)) ||
                    str_equal(e->name, STR("offcpu-time"))
                ? WAIT_OFF_CPU

@@ -146,6 +146,12 @@ void perf_cgroup_named(struct perf_profile *p, const struct perf_record *r);
 /* The labels of a sample in "raw": its control group if a record named it, or none. */
 label_set_id perf_cgroup_labels(struct perf_profile *p, const struct perf_sample *s);
 
+/* --- locks.c ----------------------------------------------------------------------- */
+
+/* The labels with one more, if the sample names a lock (perf/off_cpu.h): lock=NAME. */
+label_set_id perf_lock_labels(struct perf_profile *p, const struct perf_sample *s,
+                              label_set_id labels);
+
 /* --- stacks.c ---------------------------------------------------------------------- */
 
 /* The resolver's pool, or NULL. */

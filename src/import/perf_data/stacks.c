@@ -181,7 +181,8 @@ static void add_sample(struct perf_profile *p, const struct sample *sample,
     }
     s.stack =
         path->count ? builder_push_run(&p->raw, 0, path->items, path->count, NULL) : 0;
-    if (!queued || queued->wait == WAIT_NONE || apply_wait(p, queued, &s.stack))
+    bool waits = queued && (queued->wait == WAIT_OFF_CPU || queued->wait == WAIT_WAKER);
+    if (!waits || apply_wait(p, queued, &s.stack))
         builder_add_labelled(&p->raw, &s, labels);
 }
 
@@ -426,7 +427,7 @@ void perf_stacks_sample(struct perf_profile *p, const struct perf_sample *s,
     const struct process *process = processes_find(&p->processes, s->pid);
     queued->user = (struct perf_scope){process->space, process->version, FILE_NONE};
     space_share(&p->processes.spaces, process->space);
-    queued->labels = perf_cgroup_labels(p, s);
+    queued->labels = perf_lock_labels(p, s, perf_cgroup_labels(p, s));
     queued->tid = s->tid;
     queued->wait = (uint8_t)perf_wait_of(s->event);
     queued->word = first_word(p, s->raw);

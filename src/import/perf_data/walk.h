@@ -51,7 +51,7 @@ struct perf_scope {
 };
 
 /* The kinds of samples of a wait. */
-enum perf_wait { WAIT_NONE, WAIT_OFF_CPU, WAIT_WAKER };
+enum perf_wait { WAIT_NONE, WAIT_OFF_CPU, WAIT_WAKER, WAIT_HOLDER };
 
 /* A sample in a batch: the input of a worker, then its results. */
 struct perf_queued {
