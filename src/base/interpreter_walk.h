@@ -10,9 +10,23 @@
 #define INTERPRETER_WALK_ABSENT UINT32_MAX /* a field that the version does not have */
 #define INTERPRETER_WALK_FRAME_BYTES 128   /* a frame up to its last field, at most */
 
-/* Where the structures of a runtime have their fields: offsets in bytes. */
+/* How the frames of a thread are connected. */
+enum interpreter_walk_form {
+    /* Each frame has a pointer to its caller, or is an object (CPython). Lists end with a
+     * null pointer. */
+    INTERPRETER_WALK_LINKED,
+    /* Frames are elements of an array, callers at higher addresses, up to the end of the
+     * stack (Ruby). Lists are circular through nodes in their elements: that of an
+     * interpreter at `interpreter_next`, that of a thread at its begin. */
+    INTERPRETER_WALK_ARRAY,
+};
+
+/* Where the structures of a runtime have their fields: offsets in bytes. ARRAY: `runtime` is the
+ * address of a pointer to the runtime, and a cframe begins with the address of the stack and its
+ * size in words. */
 struct interpreter_walk {
     uint64_t runtime; /* its address */
+    uint32_t form;    /* enum interpreter_walk_form */
     uint32_t runtime_interpreters, interpreter_next, interpreter_threads;
     uint32_t thread_next, thread_frame, thread_pointer;
     uint32_t thread_tid;   /* its id in its namespace; or ABSENT */
@@ -23,11 +37,30 @@ struct interpreter_walk {
     uint32_t owner_native;                /* the lowest owner of frames of native code */
     uint32_t code_start; /* the instructions; ABSENT: frames have an index instead */
     uint32_t code_lines, code_first_line; /* identify the code object: see `check` */
+    /* ARRAY: */
+    uint32_t frame_stride;      /* from a frame to its caller */
+    uint32_t frame_environment; /* pointer to the flags of the frame */
+    uint32_t code_body;         /* in a code object: pointer to its other fields */
+    uint32_t method_owner, method_name; /* identify a method */
 };
 
+/* Flags of the frames of an array. */
+#define INTERPRETER_WALK_FINISH ((uint64_t)0x20) /* an entry */
+#define INTERPRETER_WALK_NATIVE ((uint64_t)0x80) /* a function of native code */
+#define INTERPRETER_WALK_TYPE ((uint64_t)0x7fff0001)
+#define INTERPRETER_WALK_TYPE_METHOD ((uint64_t)0x55550001) /* native: it has a method */
+#define INTERPRETER_WALK_TYPE_NONE ((uint64_t)0x79990001) /* below the outermost frame */
+
+/* From the flags of a frame back to its method, bytes. */
+#define INTERPRETER_WALK_METHOD 16
+
+/* Highest index of an instruction in the code of an array's frame. */
+#define INTERPRETER_WALK_INDEX_MAX ((uint64_t)1 << 26)
+
 /* Bits of the address of a code object, which is a multiple of 8. */
-#define INTERPRETER_WALK_ENTRY ((uint64_t)1) /* called by native code */
-#define INTERPRETER_WALK_MARK ((uint64_t)2)  /* no function: only the mark of an entry */
+#define INTERPRETER_WALK_ENTRY ((uint64_t)1)  /* called by native code */
+#define INTERPRETER_WALK_MARK ((uint64_t)2)   /* no function: only the mark of an entry */
+#define INTERPRETER_WALK_CALLEE ((uint64_t)4) /* a method of native code, not code */
 #define INTERPRETER_WALK_BITS ((uint64_t)7)
 
 /* `instruction` of code of which there are several copies. */
@@ -45,6 +78,15 @@ struct interpreter_walk_frame {
 static inline uint32_t interpreter_walk_check(uint64_t lines, uint32_t first_line)
 {
     return (uint32_t)(lines >> 3) ^ first_line * 0x9e3779b1u;
+}
+
+/* The index of the last instruction that began, from the address of the next one. */
+static inline int32_t interpreter_walk_index(uint64_t next, uint64_t start)
+{
+    uint64_t index = (next - start) / 8;
+    return next >= start && index < INTERPRETER_WALK_INDEX_MAX
+               ? (int32_t)(index ? index - 1 : 0)
+               : INTERPRETER_WALK_NOWHERE;
 }
 
 #endif

@@ -49,18 +49,10 @@ static const struct address_map *map_of(const struct unwind_job *job, size_t i)
     return space_find(job->spaces, job->space, job->addresses[i] - is_call(job, i));
 }
 
-/* The role of a function of the runtime. In a stripped runtime, functions without a name
- * are most often calls from the loop to the loop; those that the innermost loop called may
- * do work. */
-static enum interpreter_native role_of(const struct stacks_reader *r,
-                                       const struct native *n, struct str function)
+/* The role of a function of the runtime. */
+static enum interpreter_native role_of(const struct stacks_reader *r, struct str function)
 {
-    if (function.len)
-        return r->out->runtime.interpreter->native(function);
-    for (size_t i = n->count; i-- > 0;)
-        if (n->roles[i] == NATIVE_LOOP)
-            return NATIVE_INTERNAL;
-    return NATIVE_WORK;
+    return function.len ? r->out->runtime.interpreter->native(function) : NATIVE_UNNAMED;
 }
 
 static bool add_native(struct stacks_reader *r, struct native *n,
@@ -69,7 +61,7 @@ static bool add_native(struct stacks_reader *r, struct native *n,
     if (!ARRAY_RESERVE(&r->arena, n->frames, n->cap, n->count + 1) ||
         !ARRAY_RESERVE(&r->arena, n->roles, n->role_cap, n->count + 1))
         return false;
-    n->roles[n->count] = of_runtime ? role_of(r, n, frame->function) : NATIVE_WORK;
+    n->roles[n->count] = of_runtime ? role_of(r, frame->function) : NATIVE_WORK;
     n->frames[n->count++] = *frame;
     return true;
 }
@@ -139,6 +131,8 @@ static bool merge(struct stacks_reader *r, struct stacks_thread *t,
     t->frames = arena_zalloc(&r->out->arena, room, sizeof *t->frames);
     if (!merged || !t->frames)
         return false;
+    if (r->out->runtime.interpreter)
+        interpreter_settle(r->out->runtime.interpreter, n->roles, n->count);
     t->merge = interpreter_merge(n->roles, n->count, t->native == UNWIND_WHOLE,
                                  interpreted, merged, &t->count);
     for (size_t i = 0; i < t->count; i++)

@@ -71,6 +71,7 @@ struct interpreter_frame {
     uint32_t line;       /* 0: unknown */
     bool is_entry;       /* called by native code: frames behind it belong to another
                             native frame of the interpreter's loop */
+    bool is_native;      /* a function of native code: no loop executes it */
     bool is_hidden;      /* not a function: only the mark of an entry */
 };
 
@@ -98,11 +99,16 @@ enum interpreter_native {
     NATIVE_WORK,     /* visible: garbage collection, strings, waits for locks */
     NATIVE_LOOP,     /* executes interpreted frames */
     NATIVE_INTERNAL, /* calls from the loop to the loop: hidden */
+    NATIVE_UNNAMED,  /* of a runtime without symbols: see interpreter_settle (merge.h) */
 };
 
 struct interpreter {
     const char *name;  /* "python" */
     const char *title; /* "CPython" */
+    const char *file;  /* part of the names of its modules: "python" */
+
+    /* A function without a name that the loop calls is a part of the loop. */
+    bool splits_loop;
 
     /* Recognises the runtime and fills in its module, version, offsets and data; access and
      * arena are set. */

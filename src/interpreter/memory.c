@@ -57,3 +57,16 @@ uint8_t memory_u8(struct memory *m, uint64_t address)
     memory_read(m, address, &byte, 1);
     return byte;
 }
+
+bool memory_is_thread(struct memory *m, uint64_t pointer, uint64_t tid)
+{
+    static const uint32_t offsets[] = {720, 48}; /* glibc, musl */
+    bool found = false;
+    if (m->access->machine != ARCH_X86_64)
+        return false;
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets && !m->failed; i++)
+        found |= memory_u32(m, pointer + offsets[i]) == tid;
+    found &= !m->failed;
+    m->failed = m->exhausted;
+    return found && tid;
+}

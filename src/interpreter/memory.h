@@ -33,6 +33,10 @@ uint64_t memory_u64(struct memory *m, uint64_t address);
 uint32_t memory_u32(struct memory *m, uint64_t address);
 uint8_t memory_u8(struct memory *m, uint64_t address);
 
+/* Whether the C library's structure of a thread, which its pointer refers to, contains the
+ * thread id: glibc and musl, x86-64. Failure is not sticky. */
+bool memory_is_thread(struct memory *m, uint64_t pointer, uint64_t tid);
+
 /* Little-endian numbers in bytes that were read. */
 uint64_t memory_get_u64(const unsigned char *bytes);
 uint32_t memory_get_u32(const unsigned char *bytes);

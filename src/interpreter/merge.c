@@ -27,12 +27,20 @@ static void put_segment(struct merging *m)
     }
 }
 
+/* The number of loops that execute the frames. The outermost functions of native code may have
+ * been called without one, as those of a fiber. */
 static size_t segment_count(const struct interpreter_stack *stack)
 {
     size_t count = 0;
-    for (size_t i = 0; i < stack->count; i++)
-        count += stack->frames[i].is_entry || i + 1 == stack->count;
-    return count;
+    bool in_loop = false;
+    for (size_t i = 0; i < stack->count; i++) {
+        const struct interpreter_frame *f = &stack->frames[i];
+        in_loop |= !f->is_native;
+        count += f->is_entry;
+        if (f->is_entry)
+            in_loop = false;
+    }
+    return count + in_loop;
 }
 
 static void put_all(struct merging *m, size_t native_count)
@@ -41,6 +49,19 @@ static void put_all(struct merging *m, size_t native_count)
         put_native(m, i);
     while (m->next < m->stack->count)
         put_segment(m);
+}
+
+void interpreter_settle(const struct interpreter *interpreter,
+                        enum interpreter_native *roles, size_t count)
+{
+    bool in_loop = false;
+    for (size_t i = 0; i < count; i++) {
+        bool is_part =
+            interpreter->splits_loop && i + 1 < count && roles[i + 1] == NATIVE_LOOP;
+        in_loop |= roles[i] == NATIVE_LOOP;
+        if (roles[i] == NATIVE_UNNAMED)
+            roles[i] = in_loop || is_part ? NATIVE_INTERNAL : NATIVE_WORK;
+    }
 }
 
 enum merge_result interpreter_merge(const enum interpreter_native *roles,

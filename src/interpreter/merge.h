@@ -20,6 +20,12 @@ enum merge_result {
                        follow each other, the native one first, and nothing is left out */
 };
 
+/* Decides about native functions of the runtime without a name, leaf first: in a stripped
+ * runtime, they are most often calls from the loop to the loop; those that the innermost loop
+ * called may do work, but for a part of that loop. */
+void interpreter_settle(const struct interpreter *interpreter,
+                        enum interpreter_native *roles, size_t count);
+
 /* `roles` are those of the native frames, leaf first. `is_whole`: the native stack reaches its
  * outermost frame. `out` has room for all frames of both lists; *count is set. */
 enum merge_result interpreter_merge(const enum interpreter_native *roles,

@@ -127,19 +127,6 @@ static enum interpreter_found python_find(struct interpreter_runtime *r,
 
 /* --- Threads ------------------------------------------------------------------------ */
 
-/* The C library's structure of a thread, which its pointer refers to, contains the thread id:
- * of glibc and of musl, x86-64. */
-static bool is_tid_at(struct memory *m, uint64_t pointer, uint64_t tid)
-{
-    static const uint32_t offsets[] = {720, 48};
-    bool found = false;
-    for (size_t i = 0; i < sizeof offsets / sizeof *offsets && !m->failed; i++)
-        found |= memory_u32(m, pointer + offsets[i]) == tid;
-    found &= !m->failed;
-    m->failed = m->exhausted;
-    return found && tid;
-}
-
 static bool is_thread(struct memory *m, const struct python_layout *l, uint64_t state,
                       const struct interpreter_thread_ids *ids)
 {
@@ -148,7 +135,7 @@ static bool is_thread(struct memory *m, const struct python_layout *l, uint64_t 
     uint64_t pointer = memory_u64(m, state + l->thread_pointer);
     if (ids->pointer)
         return pointer == ids->pointer;
-    return m->access->machine == ARCH_X86_64 && is_tid_at(m, pointer, ids->tid);
+    return memory_is_thread(m, pointer, ids->tid);
 }
 
 static bool holds_gil(struct memory *m, const struct python *p, uint64_t interpreter,
@@ -211,6 +198,7 @@ static bool python_thread(const struct interpreter_runtime *r,
 const struct interpreter interpreter_python = {
     .name = "python",
     .title = "CPython",
+    .file = "python",
     .find = python_find,
     .thread = python_thread,
     .stack = python_stack,

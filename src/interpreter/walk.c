@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpreter/walk.h"
-#include "interpreter/memory.h"
+#include "interpreter/walk_array.h"
 
 #define ATTEMPTS 4
 #define CALLS_MAX 8 /* that the thread may have begun while it was read */
@@ -136,6 +136,8 @@ enum interpreter_end interpreter_walk_thread(const struct interpreter_access *ac
 {
     struct walk w = {.memory = memory_of(access), .layout = layout, .frames = frames};
     *count = 0;
+    if (layout->form == INTERPRETER_WALK_ARRAY)
+        return interpreter_array_walk(access, layout, state, frames, count);
     for (unsigned i = 0; i < ATTEMPTS; i++) {
         w.memory.failed = w.memory.exhausted;
         uint64_t rest = read_frames(&w, innermost(&w, state));

@@ -80,7 +80,8 @@ struct walk {
     struct interpreter_walk p;
     struct room *room;
     struct filter *filter;
-    uint64_t interpreter, state, pointer, frame;
+    uint64_t runtime, interpreter, state, pointer, frame;
+    uint64_t stack_end; /* of an array of frames */
     uint32_t pid, count;
     bool failed, found, fresh;
 };
@@ -100,7 +101,25 @@ static __always_inline uint64_t innermost_frame(struct walk *w)
     uint64_t frame = read_u64(w, w->state + w->p.thread_frame);
     if (w->p.cframe_frame == INTERPRETER_WALK_ABSENT || frame == 0)
         return frame;
+    if (w->p.form == INTERPRETER_WALK_ARRAY)
+        w->stack_end = read_u64(w, frame) + read_u64(w, frame + 8) * 8;
     return read_u64(w, frame + w->p.cframe_frame);
+}
+
+/* The interpreter behind a link to it; 0: there is none. Ends of lists are links to their
+ * heads. */
+static __always_inline uint64_t linked_interpreter(const struct walk *w, uint64_t link)
+{
+    if (w->p.form != INTERPRETER_WALK_ARRAY || link == 0)
+        return link;
+    return link == w->runtime + w->p.runtime_interpreters ? 0
+                                                          : link - w->p.interpreter_next;
+}
+
+static __always_inline bool is_end_of_threads(const struct walk *w)
+{
+    return w->state == 0 || (w->p.form == INTERPRETER_WALK_ARRAY &&
+                             w->state == w->interpreter + w->p.interpreter_threads);
 }
 
 /* One step of the search: a thread, or the next interpreter. */
@@ -109,8 +128,9 @@ static long search(uint32_t step, struct walk *w)
     (void)step;
     if (w->failed)
         return 1;
-    if (w->state == 0) {
-        w->interpreter = read_u64(w, w->interpreter + w->p.interpreter_next);
+    if (is_end_of_threads(w)) {
+        w->interpreter =
+            linked_interpreter(w, read_u64(w, w->interpreter + w->p.interpreter_next));
         if (w->failed || w->interpreter == 0)
             return 1;
         w->state = read_u64(w, w->interpreter + w->p.interpreter_threads);
@@ -140,7 +160,11 @@ static __always_inline bool find_thread(struct walk *w, uint32_t tid)
     }
     w->failed = false;
     w->frame = 0;
-    w->interpreter = read_u64(w, w->p.runtime + w->p.runtime_interpreters);
+    w->runtime = w->p.runtime;
+    if (w->p.form == INTERPRETER_WALK_ARRAY)
+        w->runtime = read_u64(w, w->p.runtime);
+    w->interpreter =
+        linked_interpreter(w, read_u64(w, w->runtime + w->p.runtime_interpreters));
     w->state = 0;
     if (w->interpreter && !w->failed)
         w->state = read_u64(w, w->interpreter + w->p.interpreter_threads);
@@ -214,6 +238,49 @@ static __always_inline void make_frame(struct walk *w, struct room *room,
     look_up_code(w, code, f->check);
 }
 
+/* A frame of an array; false: it is none, or not readable. */
+static __always_inline bool make_array_frame(struct walk *w, struct room *room,
+                                             struct interpreter_walk_frame *f)
+{
+    const struct interpreter_walk *p = &w->p;
+    uint64_t environment = field_u64(room, p->frame_environment);
+    uint64_t flags = read_u64(w, environment), type = flags & INTERPRETER_WALK_TYPE;
+    uint64_t code = field_u64(room, p->frame_code) & ~INTERPRETER_WALK_BITS;
+    *f = (struct interpreter_walk_frame){.code = INTERPRETER_WALK_MARK,
+                                         .instruction = INTERPRETER_WALK_NOWHERE};
+    if (type == INTERPRETER_WALK_TYPE_NONE || w->failed)
+        return false;
+    if (flags & INTERPRETER_WALK_NATIVE && type != INTERPRETER_WALK_TYPE_METHOD)
+        return true;
+    if (flags & INTERPRETER_WALK_NATIVE) {
+        code =
+            read_u64(w, environment - INTERPRETER_WALK_METHOD) & ~INTERPRETER_WALK_BITS;
+        f->check = interpreter_walk_check(read_u64(w, code + p->method_owner),
+                                          (uint32_t)read_u64(w, code + p->method_name));
+        f->code = code | INTERPRETER_WALK_CALLEE;
+    } else {
+        uint64_t body = read_u64(w, code + p->code_body);
+        uint64_t start = read_u64(w, body + p->code_start);
+        f->check = interpreter_walk_check(
+            start, (uint32_t)read_u64(w, body + p->code_first_line));
+        f->instruction =
+            interpreter_walk_index(field_u64(room, p->frame_instruction), start);
+        f->code = code | (flags & INTERPRETER_WALK_FINISH ? INTERPRETER_WALK_ENTRY : 0);
+    }
+    look_up_code(w, code, f->check);
+    return !w->failed;
+}
+
+/* Makes a frame, and sets where the next one is. */
+static __always_inline bool step_array(struct walk *w, struct room *room,
+                                       struct interpreter_walk_frame *f)
+{
+    uint64_t next = w->frame + w->p.frame_stride;
+    bool is_frame = make_array_frame(w, room, f);
+    w->frame = is_frame && next < w->stack_end ? next : 0;
+    return is_frame;
+}
+
 static long step_frame(uint32_t i, struct walk *w)
 {
     struct room *room = w->room;
@@ -225,6 +292,12 @@ static long step_frame(uint32_t i, struct walk *w)
     if (bpf_probe_read_user(room->bytes, size, (const void *)w->frame) != 0) {
         w->failed = true;
         return 1;
+    }
+    if (w->p.form == INTERPRETER_WALK_ARRAY) {
+        w->count = i;
+        if (step_array(w, room, &room->frames[i]))
+            w->count = i + 1;
+        return w->frame == 0;
     }
     make_frame(w, room, &room->frames[i]);
     if (w->failed)

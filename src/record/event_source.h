@@ -33,6 +33,7 @@ enum event_source_id {
 /* Which sources a recording requests, by enum event_source_id. */
 struct event_source_request {
     bool on[EVENT_SOURCE_COUNT];
+    const char *interpreter; /* the only one whose frames are read; NULL: all */
 };
 
 /* What a source may change before the counters are opened. */

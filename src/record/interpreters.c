@@ -152,7 +152,7 @@ static void search_runtime(struct record_interpreters *s, struct interpreters_pr
                            uint32_t pid)
 {
     p->retry = UINT64_MAX;
-    p->runtime = process_runtime_create(pid, &s->absent);
+    p->runtime = process_runtime_create(pid, s->only, &s->absent);
     struct interpreter_runtime *r = p->runtime ? &p->runtime->runtime : NULL;
     if (r && r->interpreter && r->interpreter->layout(r, &p->walk)) {
         s->readable++;
@@ -453,17 +453,16 @@ static bool reserve(struct record_interpreters *s, size_t natives, size_t frames
 static void find_roles(struct record_interpreters *s, struct process_runtime *runtime,
                        const struct chain *c)
 {
-    bool in_loop = false;
     size_t n = 0;
     for (size_t i = c->user; i < c->end; i++) {
         uint64_t address = word_at(c->words, i);
         if (is_marker(address))
             continue;
         bool is_call = !is_marker(word_at(c->words, i - 1));
-        s->roles[n] = process_runtime_role(runtime, address, is_call, in_loop);
-        in_loop |= s->roles[n] == NATIVE_LOOP;
+        s->roles[n] = process_runtime_role(runtime, address, is_call);
         s->addresses[n++] = i;
     }
+    interpreter_settle(runtime->runtime.interpreter, s->roles, n);
 }
 
 static void fill_stack(struct record_interpreters *s, const struct walked *w)
@@ -474,6 +473,7 @@ static void fill_stack(struct record_interpreters *s, const struct walked *w)
     for (uint32_t i = 0; i < w->count; i++)
         s->stack.frames[i] = (struct interpreter_frame){
             .is_entry = w->frames[i] & INTERPRETER_WALK_ENTRY,
+            .is_native = w->frames[i] & INTERPRETER_WALK_CALLEE,
             .is_hidden = w->frames[i] & INTERPRETER_WALK_MARK,
         };
 }
@@ -598,7 +598,10 @@ static void take_sample(struct record_interpreters *s, const struct record *r)
 
 static bool names_interpreter(struct str path)
 {
-    return str_has(str_basename(path), STR("python"));
+    for (size_t i = 0; interpreters[i]; i++)
+        if (str_has(str_basename(path), str_of(interpreters[i]->file)))
+            return true;
+    return false;
 }
 
 static void take(void *context, const struct record *r)
@@ -655,6 +658,7 @@ static bool prepare(void *state, struct event_source_setup *setup, struct error 
         return error_set(err, "the recording has no stacks of user code");
     *s = (struct record_interpreters){.pid_limit = os_pid_max(),
                                       .cpu_count = (uint32_t)os_cpus_possible(),
+                                      .only = setup->request->interpreter,
                                       .ended = OUTPUT_BUFFER};
     s->processes = calloc(s->pid_limit, sizeof(*s->processes));
     s->queues = calloc(s->cpu_count, sizeof *s->queues);

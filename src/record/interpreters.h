@@ -51,6 +51,7 @@ struct record_interpreters {
     uint64_t created;                        /* processes so far */
     struct interpreters_queue *queues;       /* by CPU */
     uint32_t cpu_count;
+    const char *only; /* the interpreter that is read; NULL: all */
     struct runtimes_absent absent;
     struct arena arena;
     struct strings paths; /* of functions: their ids are the numbers of the functions */

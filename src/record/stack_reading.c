@@ -31,7 +31,7 @@ void record_stack_reading_activate(struct record_stack_reading *s, bool active)
 static bool is_state_of(const struct interpreter_runtime *r,
                         const struct interpreter_walk *l, uint64_t state, uint64_t own)
 {
-    uint64_t found;
+    uint32_t found;
     return l->thread_tid != INTERPRETER_WALK_ABSENT && state &&
            r->access->read(r->access->context, state + l->thread_tid, &found,
                            sizeof found) &&

@@ -20,9 +20,6 @@ struct runtime_module {
 
 #define ABSENT_MAX 65536
 
-/* Instead of a role: the function has no name. */
-#define ROLE_UNNAMED 255
-
 static void add_code(void *context, const struct os_code *code)
 {
     struct process_runtime *r = context;
@@ -120,6 +117,8 @@ static void find_runtime(struct process_runtime *r)
     };
     for (size_t i = 0; interpreters[i]; i++) {
         struct error why = {0};
+        if (r->only && strcmp(r->only, interpreters[i]->name) != 0)
+            continue;
         enum interpreter_found found =
             interpreter_find(interpreters[i], &r->access, &r->arena, &r->runtime, &why);
         if (found == INTERPRETER_FOUND) {
@@ -147,13 +146,13 @@ static void find_unless_absent(struct process_runtime *r, struct runtimes_absent
         *known = 1;
 }
 
-struct process_runtime *process_runtime_create(uint32_t pid,
+struct process_runtime *process_runtime_create(uint32_t pid, const char *only,
                                                struct runtimes_absent *absent)
 {
     struct process_runtime *r = calloc(1, sizeof *r);
     if (!r)
         return NULL;
-    *r = (struct process_runtime){.pid = pid, .module = STR("")};
+    *r = (struct process_runtime){.pid = pid, .only = only, .module = STR("")};
     os_process_code(pid, pid, add_code, r);
     if (r->module_count && absent)
         find_unless_absent(r, absent);
@@ -187,16 +186,17 @@ static bool is_in_module(const struct process_runtime *r, uint64_t address)
     return false;
 }
 
-static unsigned find_role(const struct process_runtime *r, uint64_t address)
+static enum interpreter_native find_role(const struct process_runtime *r,
+                                         uint64_t address)
 {
     struct symbol found;
     if (!symbol_table_find(&r->symbols, address - (uint64_t)r->moved, &found))
-        return ROLE_UNNAMED;
+        return NATIVE_UNNAMED;
     return r->runtime.interpreter->native(found.name);
 }
 
 enum interpreter_native process_runtime_role(struct process_runtime *r, uint64_t address,
-                                             bool is_call, bool in_loop)
+                                             bool is_call)
 {
     uint64_t pc = address - is_call;
     if (!is_in_module(r, pc))
@@ -207,9 +207,6 @@ enum interpreter_native process_runtime_role(struct process_runtime *r, uint64_t
     }
     uint64_t *known = idmap_put(&r->roles, &r->roles_arena, pc);
     if (known && !*known)
-        *known = find_role(r, pc) + 1;
-    unsigned role = known ? (unsigned)*known - 1 : ROLE_UNNAMED;
-    if (role != ROLE_UNNAMED)
-        return (enum interpreter_native)role;
-    return in_loop ? NATIVE_INTERNAL : NATIVE_WORK;
+        *known = (uint64_t)find_role(r, pc) + 1;
+    return known ? (enum interpreter_native)(*known - 1) : NATIVE_UNNAMED;
 }

@@ -16,6 +16,7 @@ struct process_code {
 struct process_runtime {
     struct arena arena; /* owns everything */
     uint32_t pid;
+    const char *only;                   /* the interpreter that is searched; NULL: all */
     struct interpreter_runtime runtime; /* interpreter NULL: there is none */
     struct str module;                  /* the path of its module */
     struct error refused;               /* why a runtime cannot be read; or no message */
@@ -28,7 +29,7 @@ struct process_runtime {
     struct symbol_table symbols;
     int64_t moved; /* addresses in the process minus those in the file */
     struct arena roles_arena;
-    struct idmap roles; /* by address: 1 + enum interpreter_native, or no name */
+    struct idmap roles; /* by address: 1 + enum interpreter_native */
 };
 
 /* Sets of modules without a runtime: most processes of a machine have one of a few. All zeros
@@ -38,16 +39,16 @@ struct runtimes_absent {
     struct idmap sets; /* by a hash of paths and inodes */
 };
 
-/* Searches the runtime of a process; NULL if memory is short. `absent` gets those without one,
- * and saves the search; or NULL. */
-struct process_runtime *process_runtime_create(uint32_t pid,
+/* Searches the runtime of a process; NULL if memory is short. `only`: the name of the
+ * interpreter that is searched; NULL: all. `absent` gets those without one, and saves the
+ * search; or NULL. */
+struct process_runtime *process_runtime_create(uint32_t pid, const char *only,
                                                struct runtimes_absent *absent);
 void process_runtime_destroy(struct process_runtime *r); /* NULL is allowed */
 
-/* The role of a native function that an address belongs to, which is of a call if `is_call`.
- * `in_loop`: a loop of the interpreter is among its callees, so that a function without a name
- * calls from loop to loop most likely. */
+/* The role of a native function that an address belongs to, which is of a call if
+ * `is_call`. */
 enum interpreter_native process_runtime_role(struct process_runtime *r, uint64_t address,
-                                             bool is_call, bool in_loop);
+                                             bool is_call);
 
 #endif

@@ -19,7 +19,13 @@ struct record_command_settings {
 };
 
 /* For --interpreters: auto, none, and each interpreter. */
-enum { INTERPRETERS_AUTO, INTERPRETERS_NONE, INTERPRETERS_PYTHON, INTERPRETERS_JAVA };
+enum {
+    INTERPRETERS_AUTO,
+    INTERPRETERS_NONE,
+    INTERPRETERS_PYTHON,
+    INTERPRETERS_RUBY,
+    INTERPRETERS_JAVA
+};
 
 /* False, with a hint, if two settings cannot be combined. `command`: one is to be run. */
 bool record_check(const struct record_command_settings *s,

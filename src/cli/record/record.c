@@ -108,11 +108,12 @@ static bool parse_level(const char *text, void *value, struct error *err)
     return error_hint(err, "%d (fastest) to %d (smallest)", LEVEL_LEAST, LEVEL_MOST);
 }
 
-static const char *const interpreter_choices[] = {"auto", "none", "python", "java", NULL};
+static const char *const interpreter_choices[] = {"auto", "none", "python",
+                                                  "ruby", "java", NULL};
 
 static const struct option record_options[] = {
     {"interpreters", 0, "WHICH",
-     "interpreted functions in stacks: auto (the default), none, python, java",
+     "interpreted functions in stacks: auto (the default), none, python, ruby, java",
      OPTION_CHOICE, OFF(interpreters), interpreter_choices},
     {"strict-freq", 0, NULL, "fail if the kernel does not allow the requested rate",
      OPTION_FLAG, OFF(strict)},
@@ -291,7 +292,8 @@ static void print_unavailable(const struct recording *r)
     for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++) {
         const struct error *why = &report.sources[i].unavailable;
         bool requested = event_sources[i]->beside
-                             ? r->s->interpreters == INTERPRETERS_PYTHON
+                             ? r->s->interpreters == INTERPRETERS_PYTHON ||
+                                   r->s->interpreters == INTERPRETERS_RUBY
                              : r->s->sources.on[i];
         if (requested && why->message[0])
             message_note("recording without --%s: %s%s%s%s", event_sources[i]->name,
@@ -406,8 +408,11 @@ static void choose_settings(struct recording *r)
     if (s->sources.on[EVENT_SOURCE_bpf] && s->sampling.stacks.kind == RECORD_STACKS_AUTO)
         r->settings.sampler.stacks = RECORD_STACKS_FP;
     r->settings.sources.on[EVENT_SOURCE_bpf] |= can_be_counted(r);
+    bool one =
+        s->interpreters == INTERPRETERS_PYTHON || s->interpreters == INTERPRETERS_RUBY;
     r->settings.sources.on[EVENT_SOURCE_interpreters] =
-        s->interpreters == INTERPRETERS_AUTO || s->interpreters == INTERPRETERS_PYTHON;
+        s->interpreters == INTERPRETERS_AUTO || one;
+    r->settings.sources.interpreter = one ? interpreter_choices[s->interpreters] : NULL;
     r->settings.request_java =
         s->interpreters == INTERPRETERS_AUTO || s->interpreters == INTERPRETERS_JAVA;
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames that are elements of an array (INTERPRETER_WALK_ARRAY), from outside the process. */
+#ifndef STOKE_INTERPRETER_WALK_ARRAY_H
+#define STOKE_INTERPRETER_WALK_ARRAY_H
+
+#include "interpreter/memory.h"
+
+/* The frames of a thread: from the innermost one to the end of the stack. False if they are not
+ * valid. */
+bool interpreter_array_bounds(struct memory *m, const struct interpreter_walk *l,
+                              uint64_t state, uint64_t *first, uint64_t *end);
+
+/* Reads a frame; false if it is none: below the outermost frame, or, with m->failed, not
+ * readable. `bytes` are layout->frame_size of them. */
+bool interpreter_array_frame(struct memory *m, const struct interpreter_walk *l,
+                             const unsigned char *bytes,
+                             struct interpreter_walk_frame *frame);
+
+/* As interpreter_walk_thread (walk.h). */
+enum interpreter_end interpreter_array_walk(const struct interpreter_access *access,
+                                            const struct interpreter_walk *layout,
+                                            uint64_t state,
+                                            struct interpreter_walk_frame *frames,
+                                            size_t *count);
+
+#endif

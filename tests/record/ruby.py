@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Ruby functions in recordings and in stoke stacks, against the truth: programs with known shares
+(ruby_shares.rb) and with known stacks (ruby_victim.rb)."""
+
+import collections
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+
+import tap
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAM = os.path.join(HERE, "ruby_shares.rb")
+VICTIM = os.path.join(HERE, "ruby_victim.rb")
+SHARES = {"takes_50": 0.50, "takes_30": 0.30, "takes_15": 0.15, "takes_5": 0.05}
+SURE = 2.576  # standard deviations: 99 of 100 samples of a share are within
+DEPTH = 30
+ARRIVE = 120  # seconds until all threads of the program wait, also on a busy machine
+TRIES = 6
+
+# Runs a command without the rights of root: eBPF is not possible then.
+WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+
+
+def record(folder, *words, before=(), interpreters="ruby"):
+    path = os.path.join(folder, "ruby.data")
+    status, _, err = tap.run([*before, tap.STOKE, "record", "-q", "--interpreters", interpreters,
+                              "-o", path, *words], cwd=folder)
+    return path, f"status {status}: {err.decode()[-600:]}" if status else ""
+
+
+def stacks(path):
+    """{stack as a tuple of names, root first: samples}"""
+    found = collections.Counter()
+    _, out, _ = tap.run([tap.STOKE, "fold", "-q", "--count-samples", path])
+    for line in out.decode().splitlines():
+        stack, _, count = line.rpartition(" ")
+        found[tuple(stack.split(";"))] += int(count)
+    return found
+
+
+def wrong_shares(found):
+    total = sum(n for stack, n in found.items() if "work" in stack)
+    wrong = []
+    for name, share in SHARES.items():
+        got = sum(n for stack, n in found.items() if name in stack and "work" in stack)
+        margin = SURE * math.sqrt(share * (1 - share) * total)
+        if not total or abs(got - share * total) > margin:
+            wrong.append(f"{name}: {got} of {total} samples, not {100 * share:.0f}% "
+                         f"+- {100 * margin / max(total, 1):.2f}")
+    return "\n".join(wrong)
+
+
+def wrong_stack(stack):
+    """Why the frames of a stack with work are not those of the program; or empty."""
+    if stack.count("below") != DEPTH + 1:
+        return f"{stack.count('below')} recursive calls"
+    after = stack[len(stack) - stack[::-1].index("below"):]
+    if after[:1] != ("rounds",) or after[1] not in SHARES or after[2] != "work":
+        return f"{after} after the recursion"
+    if any("vm_exec" in name for name in stack):
+        return "the interpreter's loop is visible"
+    if len(after) > 3 and after[3] != "Integer#times":
+        return f"{after}: no Integer#times"
+    return ""
+
+
+def check_stacks(found):
+    total, wrong = 0, collections.Counter()
+    for stack, count in found.items():
+        if "work" in stack:
+            total += count
+            why = wrong_stack(stack)
+            if why:
+                wrong[f"{why}: {';'.join(stack)[-1500:]}"] += count
+    if total and sum(wrong.values()) <= 0.002 * total + 1:
+        return ""
+    return "\n".join([f"{total} samples with work"] +
+                     [f"{n} of {total}: {why}" for why, n in wrong.most_common(3)])
+
+
+def check_shares(report, folder):
+    """Several times: see record.py."""
+    for _ in range(TRIES):
+        data, failed = record(folder, "-F", "1999", "ruby", PROGRAM, "0.7", "3", str(DEPTH))
+        found = stacks(data)
+        wrong = failed or wrong_shares(found)
+        if not wrong:
+            break
+    report.result("shares of functions", wrong)
+    report.result("stacks of the recording", check_stacks(found))
+    total = sum(found.values())
+    _, out, _ = tap.run([tap.STOKE, "info", data])
+    line = re.search(r"^runtime +Ruby 3\.1\.[0-9]+, process [0-9]+, offsets: table for 3\.1; samples: "
+                     r"([0-9]+) with its functions, ([0-9]+) of them doubtful and 0 truncated, "
+                     r"([0-9]+) torn, ([0-9]+) without$", out.decode(), re.MULTILINE)
+    merged, doubtful, torn, _ = map(int, line.groups()) if line else (0, 0, 0, 0)
+    report.result("stoke info", "" if 0.5 * total <= merged <= total and
+                  doubtful + torn <= 0.01 * merged + 1 else out.decode()[:800])
+
+
+def check_running(report, folder):
+    with subprocess.Popen(["ruby", PROGRAM, "100000", "2", str(DEPTH)],
+                          stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        data, failed = record(folder, "-F", "499", "--duration", "1", "-p", str(process.pid))
+        process.kill()
+    found = stacks(data)
+    total, known = sum(found.values()), sum(n for stack, n in found.items() if "below" in stack)
+    report.result("a process that runs already", failed or
+                  ("" if total and known >= 0.9 * total else f"{known} of {total} samples"))
+
+
+def check_only(report, folder):
+    data, failed = record(folder, "ruby", PROGRAM, "0.1", "1", "1", interpreters="python")
+    found = stacks(data)
+    report.result("--interpreters python reads no Ruby", failed or
+                  ("" if not any("work" in stack for stack in found) else str(found)))
+
+
+def check_outside(report, folder):
+    """Without the rights for eBPF, stacks are read from outside."""
+    name = "without eBPF"
+    if not shutil.which("setpriv") or os.geteuid() != 0:
+        report.skip(name, "needs root and setpriv, which drops its rights")
+        return
+    for _ in range(TRIES):
+        data, failed = record(folder, "-F", "999", "ruby", PROGRAM, "0.7", "3", str(DEPTH),
+                              before=WITHOUT_RIGHTS)
+        found = stacks(data)
+        wrong = failed or wrong_shares(found)
+        if not wrong:
+            break
+    total = sum(n for stack, n in found.items() if "work" in stack)
+    bad = sum(n for stack, n in found.items() if "work" in stack and wrong_stack(stack))
+    if not wrong and bad > 0.01 * total + 1:
+        wrong = f"{bad} of {total} stacks are wrong"
+    report.result(f"{name}: shares of functions", wrong)
+
+
+# --- stoke stacks -------------------------------------------------------------------------------
+
+
+def truth_of(process):
+    process.stdin.write("\n")
+    process.stdin.flush()
+    return json.loads(process.stdout.readline())
+
+
+def same_frame(got, expected):
+    """A method of native code has its class before its name, and no file; Ruby gives it those of
+    its caller."""
+    label, path, line, native = expected
+    if native:
+        return re.split("[#.]", got["function"])[-1] == label and "file" not in got
+    return [got["function"], got.get("file"), got.get("line")] == [label, path, line]
+
+
+def compare(truth, got):
+    faults = []
+    threads = {thread["tid"]: thread for thread in got["threads"]}
+    for tid, expected in truth:
+        frames = [f for f in threads[tid]["frames"] if f["kind"] == "interpreted"]
+        wrong = [(f, e) for f, e in zip(frames, expected) if not same_frame(f, e)]
+        if len(frames) != len(expected) or wrong:
+            faults.append(f"{len(frames)} frames, not {len(expected)}; {wrong[:2]}")
+        if threads[tid].get("doubt"):
+            faults.append(threads[tid]["doubt"])
+    return faults
+
+
+def check_victim(report):
+    faults = ["the threads do not arrive"]
+    with subprocess.Popen(["ruby", VICTIM], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as process:
+        end = time.monotonic() + ARRIVE
+        while time.monotonic() < end:
+            before = truth_of(process)
+            status, out, err = tap.run([tap.STOKE, "stacks", "--json", str(process.pid)])
+            _, alone, _ = tap.run([tap.STOKE, "stacks", "--json", "--native", "no", str(process.pid)])
+            if status != 0:
+                faults = [err.decode()]
+                break
+            if before["waits"] and truth_of(process) == before:
+                faults = compare(before["stacks"], json.loads(out))
+                faults += compare(before["stacks"], json.loads(alone))
+                break
+            time.sleep(0.01)
+        process.stdin.close()
+        status = process.wait(timeout=tap.TIMEOUT)
+    report.result("stoke stacks", "\n".join(faults) or ("" if status == 0 else f"status {status}"))
+
+
+def version():
+    status, out, _ = tap.run(["ruby", "-e", "print RUBY_ENGINE, ' ', RUBY_VERSION"])
+    return out.decode() if status == 0 else ""
+
+
+def may_trace():
+    with subprocess.Popen(["sleep", str(tap.TIMEOUT)]) as process:
+        _, _, err = tap.run([tap.STOKE, "stacks", str(process.pid)])
+        process.kill()
+    return b"cannot attach" not in err and b"not accessible" not in err
+
+
+def main():
+    report = tap.Tap()
+    if not shutil.which("ruby") or not version().startswith("ruby 3.1."):
+        report.skip("ruby", "needs Ruby 3.1")
+        report.done()
+    folder = tempfile.mkdtemp(prefix="stoke-ruby-", dir=os.environ.get("STOKE_BUILD"))
+    try:
+        if may_trace():
+            check_victim(report)
+        else:
+            report.skip("stoke stacks", "no right to trace processes")
+        check_outside(report, folder)
+        data, _ = record(folder, "ruby", PROGRAM, "0.2", "1", "1")
+        if b"read from outside" in tap.run([tap.STOKE, "info", data])[1]:
+            report.skip("Ruby by eBPF", "eBPF is not possible")
+            report.done()
+        check_shares(report, folder)
+        check_running(report, folder)
+        check_only(report, folder)
+    finally:
+        shutil.rmtree(folder)
+    report.done()
+
+
+main()
