@@ -51,8 +51,17 @@ struct interpreter_walk {
 #define INTERPRETER_WALK_TYPE_METHOD ((uint64_t)0x55550001) /* native: it has a method */
 #define INTERPRETER_WALK_TYPE_NONE ((uint64_t)0x79990001) /* below the outermost frame */
 
-/* From the flags of a frame back to its method, bytes. */
+#define INTERPRETER_WALK_TYPE_CODE ((uint64_t)0x11110001) /* a method of code */
+
+/* From the flags of a frame back to its method, bytes; a frame with variables of its own (as
+ * those of a match) has a pointer to an object instead, which has the method. */
 #define INTERPRETER_WALK_METHOD 16
+#define INTERPRETER_WALK_VARIABLES_METHOD 8
+
+/* What these objects are: their first word. */
+#define INTERPRETER_WALK_OBJECT ((uint64_t)0xf01f)
+#define INTERPRETER_WALK_OBJECT_METHOD ((uint64_t)0x601a)
+#define INTERPRETER_WALK_OBJECT_VARIABLES ((uint64_t)0x201a)
 
 /* Highest index of an instruction in the code of an array's frame. */
 #define INTERPRETER_WALK_INDEX_MAX ((uint64_t)1 << 26)
@@ -67,7 +76,7 @@ struct interpreter_walk {
 #define INTERPRETER_WALK_NOWHERE INT32_MAX
 
 struct interpreter_walk_frame {
-    uint64_t code;       /* its address, and bits */
+    uint64_t code;       /* its address, or that of its method, and bits */
     int32_t instruction; /* offset in the code, or the index of the instruction */
     uint32_t
         check; /* interpreter_walk_check: another code object may have the address later */

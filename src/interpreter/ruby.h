@@ -31,6 +31,8 @@ struct ruby_layout {
 #define RUBY_FRAME_ENVIRONMENT 32
 #define RUBY_FRAME_SIZE 40
 #define RUBY_CODE_BODY 16
+#define RUBY_METHOD_DEFINITION 16
+#define RUBY_DEFINITION_CODE 8 /* of a method of code */
 #define RUBY_METHOD_NAME 24
 #define RUBY_METHOD_OWNER 32
 
@@ -69,8 +71,9 @@ struct str ruby_string(struct memory *m, uint64_t value, struct arena *arena);
 /* An element of an Array; 0 if there is none. */
 uint64_t ruby_element(struct memory *m, uint64_t array, uint64_t index);
 
-/* The name of a method of native code: "Integer#times", or as much as is known. */
+/* The name of a method with its class: "Integer#times", or as much as is known. `label` is the
+ * String of the name without the class; 0: the method's own name. */
 struct str ruby_method_name(struct ruby *ruby, struct memory *m, uint64_t method,
-                            struct arena *arena);
+                            uint64_t label, struct arena *arena);
 
 #endif

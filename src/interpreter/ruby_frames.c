@@ -83,20 +83,27 @@ static struct str read_file(struct memory *m, uint64_t file, struct arena *arena
     return path;
 }
 
+static bool is_method(struct memory *m, uint64_t object)
+{
+    return (memory_u64(m, object) & INTERPRETER_WALK_OBJECT) ==
+           INTERPRETER_WALK_OBJECT_METHOD;
+}
+
 static struct ruby_code read_code(struct ruby *ruby, struct memory *m,
                                   const struct interpreter_walk_frame *walked,
-                                  struct arena *arena)
+                                  uint64_t body, struct arena *arena)
 {
     const struct ruby_layout *l = ruby->layout;
     uint64_t at = walked->code & ~INTERPRETER_WALK_BITS;
     struct ruby_code code = {.check = walked->check, .name = STR(""), .file = STR("")};
     if (walked->code & INTERPRETER_WALK_CALLEE) {
-        code.name = ruby_method_name(ruby, m, at, arena);
+        code.name = ruby_method_name(ruby, m, at, 0, arena);
         return code;
     }
-    uint64_t body = memory_u64(m, at + RUBY_CODE_BODY);
     uint64_t file = memory_u64(m, body + l->body_file);
-    code.name = ruby_string(m, memory_u64(m, body + l->body_label), arena);
+    uint64_t label = memory_u64(m, body + l->body_label);
+    code.name = is_method(m, at) ? ruby_method_name(ruby, m, at, label, arena)
+                                 : ruby_string(m, label, arena);
     m->failed = m->exhausted;
     code.file = read_file(m, file, arena);
     return code;
@@ -114,6 +121,9 @@ static bool is_there(const struct ruby *ruby, struct memory *m,
         check = interpreter_walk_check(memory_u64(m, at + RUBY_METHOD_OWNER),
                                        memory_u32(m, at + RUBY_METHOD_NAME));
     } else {
+        if (is_method(m, at))
+            at = memory_u64(m, memory_u64(m, at + RUBY_METHOD_DEFINITION) +
+                                   RUBY_DEFINITION_CODE);
         *body = memory_u64(m, at + RUBY_CODE_BODY);
         check = interpreter_walk_check(memory_u64(m, *body + l->body_start),
                                        memory_u32(m, *body + l->body_first));
@@ -125,7 +135,7 @@ static bool is_there(const struct ruby *ruby, struct memory *m,
  * cached. */
 static const struct ruby_code *find_code(struct ruby *ruby, struct memory *m,
                                          const struct interpreter_walk_frame *walked,
-                                         struct arena *arena)
+                                         uint64_t body, struct arena *arena)
 {
     uint64_t key = walked->code & ~INTERPRETER_WALK_ENTRY;
     uint64_t *index = idmap_put(&ruby->by_address, arena, key);
@@ -133,7 +143,7 @@ static const struct ruby_code *find_code(struct ruby *ruby, struct memory *m,
         return NULL;
     if (*index && ruby->codes[*index - 1].check == walked->check)
         return &ruby->codes[*index - 1];
-    struct ruby_code code = read_code(ruby, m, walked, arena);
+    struct ruby_code code = read_code(ruby, m, walked, body, arena);
     ruby->cached += code.name.len + code.file.len + 64;
     struct ruby_code *cached = *index ? &ruby->codes[*index - 1] : NULL;
     if (!cached) {
@@ -153,7 +163,7 @@ static bool describe(struct ruby *ruby, struct memory *m,
     uint64_t body;
     if (!is_there(ruby, m, walked, &body))
         return false;
-    const struct ruby_code *code = find_code(ruby, m, walked, arena);
+    const struct ruby_code *code = find_code(ruby, m, walked, body, arena);
     if (!code)
         return false;
     uint32_t line = 0;

@@ -193,26 +193,35 @@ static uint64_t attached_class(struct ruby *ruby, struct memory *m, uint64_t cla
     return type == TYPE_CLASS || type == TYPE_MODULE ? object : 0;
 }
 
-struct str ruby_method_name(struct ruby *ruby, struct memory *m, uint64_t method,
-                            struct arena *arena)
+/* A method of a class: "Integer#times", or of the class itself: "File.read". */
+static struct str qualified(struct ruby *ruby, struct memory *m, uint64_t class,
+                            struct str name, struct arena *arena)
 {
-    uint64_t id = memory_u64(m, method + RUBY_METHOD_NAME);
-    uint64_t class = memory_u64(m, method + RUBY_METHOD_OWNER);
-    struct str name = m->failed ? STR("") : name_of(ruby, m, id, arena);
     uint64_t flags = memory_u64(m, class);
     m->failed = m->exhausted;
     bool is_singleton = (flags & TYPE_MASK) == TYPE_CLASS && flags & FLAG_SINGLETON;
+    if (!ruby->names && ruby->searches < SEARCHES_MAX)
+        find_names(ruby, m);
     if (is_singleton)
         class = attached_class(ruby, m, class);
     struct str of = class && ruby->names ? class_name(ruby, m, class, arena) : STR("");
-    if (!of.len || !name.len)
-        return name;
     size_t length = of.len + 1 + name.len;
-    char *text = arena_alloc(arena, length + 1);
+    char *text = of.len && name.len ? arena_alloc(arena, length + 1) : NULL;
     if (!text)
         return name;
     format_text(text, length + 1, "%.*s%c%.*s", STR_ARG(of), is_singleton ? '.' : '#',
                 STR_ARG(name));
-    return (struct str){text,
-                        length < INTERPRETER_NAME_MAX ? length : INTERPRETER_NAME_MAX};
+    return str_head((struct str){text, length}, INTERPRETER_NAME_MAX);
+}
+
+struct str ruby_method_name(struct ruby *ruby, struct memory *m, uint64_t method,
+                            uint64_t label, struct arena *arena)
+{
+    uint64_t class = memory_u64(m, method + RUBY_METHOD_OWNER);
+    uint64_t id = memory_u64(m, method + RUBY_METHOD_NAME);
+    struct str name = label       ? ruby_string(m, label, arena)
+                      : m->failed ? STR("")
+                                  : name_of(ruby, m, id, arena);
+    m->failed = m->exhausted;
+    return qualified(ruby, m, class, name, arena);
 }

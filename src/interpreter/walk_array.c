@@ -30,6 +30,20 @@ bool interpreter_array_bounds(struct memory *m, const struct interpreter_walk *l
            *first % 8 == 0;
 }
 
+/* The method of a frame that executes one; 0 if it is not known. */
+static uint64_t method_of(struct memory *m, uint64_t environment)
+{
+    uint64_t method = memory_u64(m, environment - INTERPRETER_WALK_METHOD);
+    if (method == 0 || method & INTERPRETER_WALK_BITS)
+        return 0;
+    uint64_t object = memory_u64(m, method) & INTERPRETER_WALK_OBJECT;
+    if (object == INTERPRETER_WALK_OBJECT_VARIABLES) {
+        method = memory_u64(m, method + INTERPRETER_WALK_VARIABLES_METHOD);
+        object = memory_u64(m, method) & INTERPRETER_WALK_OBJECT;
+    }
+    return object == INTERPRETER_WALK_OBJECT_METHOD ? method & ~INTERPRETER_WALK_BITS : 0;
+}
+
 bool interpreter_array_frame(struct memory *m, const struct interpreter_walk *l,
                              const unsigned char *bytes,
                              struct interpreter_walk_frame *frame)
@@ -57,7 +71,9 @@ bool interpreter_array_frame(struct memory *m, const struct interpreter_walk *l,
         interpreter_walk_check(start, memory_u32(m, body + l->code_first_line));
     frame->instruction =
         interpreter_walk_index(memory_get_u64(bytes + l->frame_instruction), start);
-    frame->code = code | (flags & INTERPRETER_WALK_FINISH ? INTERPRETER_WALK_ENTRY : 0);
+    uint64_t method = type == INTERPRETER_WALK_TYPE_CODE ? method_of(m, environment) : 0;
+    frame->code = (method ? method : code) |
+                  (flags & INTERPRETER_WALK_FINISH ? INTERPRETER_WALK_ENTRY : 0);
     return !m->failed;
 }
 

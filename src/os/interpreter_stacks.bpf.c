@@ -238,6 +238,20 @@ static __always_inline void make_frame(struct walk *w, struct room *room,
     look_up_code(w, code, f->check);
 }
 
+/* The method of a frame that executes one; 0 if it is not known. */
+static __always_inline uint64_t method_of(struct walk *w, uint64_t environment)
+{
+    uint64_t method = read_u64(w, environment - INTERPRETER_WALK_METHOD);
+    if (method == 0 || method & INTERPRETER_WALK_BITS)
+        return 0;
+    uint64_t object = read_u64(w, method) & INTERPRETER_WALK_OBJECT;
+    if (object == INTERPRETER_WALK_OBJECT_VARIABLES) {
+        method = read_u64(w, method + INTERPRETER_WALK_VARIABLES_METHOD);
+        object = read_u64(w, method) & INTERPRETER_WALK_OBJECT;
+    }
+    return object == INTERPRETER_WALK_OBJECT_METHOD ? method & ~INTERPRETER_WALK_BITS : 0;
+}
+
 /* A frame of an array; false: it is none, or not readable. */
 static __always_inline bool make_array_frame(struct walk *w, struct room *room,
                                              struct interpreter_walk_frame *f)
@@ -265,6 +279,9 @@ static __always_inline bool make_array_frame(struct walk *w, struct room *room,
             start, (uint32_t)read_u64(w, body + p->code_first_line));
         f->instruction =
             interpreter_walk_index(field_u64(room, p->frame_instruction), start);
+        uint64_t method =
+            type == INTERPRETER_WALK_TYPE_CODE ? method_of(w, environment) : 0;
+        code = method ? method : code;
         f->code = code | (flags & INTERPRETER_WALK_FINISH ? INTERPRETER_WALK_ENTRY : 0);
     }
     look_up_code(w, code, f->check);

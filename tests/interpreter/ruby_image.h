@@ -25,6 +25,7 @@ struct image {
     size_t used;
     uint64_t vm_at, version_at; /* symbols; 0: not defined */
     uint64_t vm, ractor, thread, context, names_part;
+    uint64_t method; /* of the frames of code that are made; or 0 */
     uint64_t frames; /* the innermost one; others are behind it */
     struct str modules[2];
     uint64_t reads, read_bytes; /* by the code under test */
@@ -115,6 +116,7 @@ static inline uint64_t image_method(struct image *m, const char *of, uint64_t id
     image_put(m, table + 48, entries, 8);
     image_put(m, entries + 8, class_id, 8);
     image_put(m, entries + 16, image_text(m, of), 8);
+    image_put(m, method, 0x601a, 8);
     image_put(m, method + 24, id, 8);
     image_put(m, method + 32, class, 8);
     return method;
@@ -170,6 +172,7 @@ static inline void image_frame(struct image *m, unsigned slot, uint64_t flags,
         image_put(m, environment - 16, code, 8);
         return;
     }
+    image_put(m, environment - 16, m->method, 8);
     uint64_t start = 0;
     for (unsigned i = 0; code && i < 8; i++) {
         uint64_t body = 0;
@@ -256,8 +259,16 @@ static inline void image_stack(struct image *m)
     image_frame(m, 0, IMAGE_BLOCK | IMAGE_FINISH,
                 image_code(m, "block in work", file, 10, 20), 20);
     image_frame(m, 1, IMAGE_NATIVE, times, 0);
-    image_frame(m, 2, IMAGE_METHOD | IMAGE_FINISH, image_code(m, "work", file, 20, 300),
-                299);
+    uint64_t work = image_code(m, "work", file, 20, 300);
+    uint64_t variables = image_new(m, 40), definition = image_new(m, 40);
+    uint64_t method = image_method(m, "Counter", image_name(m, 62, "called"), class_id);
+    image_put(m, method + 16, definition, 8);
+    image_put(m, definition + 8, work, 8);
+    image_put(m, variables, 0x201a, 8);
+    image_put(m, variables + 8, method, 8);
+    m->method = variables;
+    image_frame(m, 2, IMAGE_METHOD | IMAGE_FINISH, work, 299);
+    m->method = 0;
     image_frame(m, 3, IMAGE_BLOCK_OF_NATIVE, 0, 0);
     image_frame(m, 4, IMAGE_METHOD | IMAGE_FINISH, image_code(m, "<main>", nil, 30, 580),
                 590);

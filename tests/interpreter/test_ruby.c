@@ -52,7 +52,7 @@ static void check_whole(const struct interpreter_frame *f)
 {
     check_frame(&f[0], "block in work", "/home/user/app.rb", 11, true);
     check_frame(&f[1], "Integer#times", "", 0, false);
-    check_frame(&f[2], "work", "/home/user/app.rb", 20, true);
+    check_frame(&f[2], "Counter#work", "/home/user/app.rb", 20, true);
     assert_true(f[3].is_hidden);
     check_frame(&f[4], "<main>", "app.rb", 31, true);
 }
