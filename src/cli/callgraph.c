@@ -91,6 +91,7 @@ static bool parse_number_format(const char *text, void *value, struct error *err
 static const struct option callgraph_options[] = {
     {"output", 'o', "FILE", "write to FILE (default: standard output)", OPTION_STRING,
      OFF(output)},
+    {"", 'f', "NAME", NULL, OPTION_PARSED, OFF(load.format), .parse = load_parse_format},
     {"type", 'T', "TYPE",
      "dot, or a picture by Graphviz's dot (default: by the suffix of --output, else dot)",
      OPTION_CHOICE, OFF(type), types},

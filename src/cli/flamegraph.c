@@ -18,7 +18,6 @@ struct flamegraph_settings {
     struct drawing_settings drawing;
     struct names_settings names;
     const char *output;
-    bool no_comm;
 };
 
 #define OFF(field) offsetof(struct flamegraph_settings, field)
@@ -26,7 +25,7 @@ struct flamegraph_settings {
 static const struct option flamegraph_options[] = {
     {"output", 'o', "FILE", "write to FILE (default: standard output)", OPTION_STRING,
      OFF(output)},
-    {"no-comm", 0, NULL, "merge the stacks of all threads", OPTION_FLAG, OFF(no_comm)},
+    {"", 'c', "NAME", NULL, OPTION_CHOICE, OFF(drawing.palette), palette_names},
     {0}};
 
 static const struct option_group flamegraph_groups[] = {
@@ -95,8 +94,7 @@ static int flamegraph_run(void *settings, int file_count, char **files)
     struct drawing d;
     bool ok = drawing_init(&d, &s->drawing, &options, &err);
     if (ok) {
-        names_prepare(&s->names, s->no_comm ? THREAD_NONE : THREAD_COMM, &s->load,
-                      &s->transforms, &options);
+        names_prepare(&s->names, THREAD_COMM, &s->load, &s->transforms, &options);
         s->load.keep = s->drawing.by_time;
         if (s->transforms.options.reverse && options.tree.order == CALLTREE_AS_READ)
             options.tree.order = (enum calltree_order)s->drawing.order;

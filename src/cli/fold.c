@@ -16,10 +16,11 @@ struct fold_settings {
 
 #define OFF(field) offsetof(struct fold_settings, field)
 
-static const struct option fold_options[] = {{"output", 'o', "FILE",
-                                              "write to FILE (default: standard output)",
-                                              OPTION_STRING, OFF(output)},
-                                             {0}};
+static const struct option fold_options[] = {
+    {"output", 'o', "FILE", "write to FILE (default: standard output)", OPTION_STRING,
+     OFF(output)},
+    {"", 'n', "N", NULL, OPTION_INT, OFF(load.threads), .least = 0, .most = 4096},
+    {0}};
 
 static const struct option_group fold_groups[] = {
     {"options", fold_options, 0},

@@ -38,12 +38,16 @@ struct import_options {
     bool addresses; /* keep addresses of frames without symbol; with `every_address`, of
                        all frames */
     bool every_address;
-    bool lines;       /* read source files and lines, if the input has them */
-    bool offsets;     /* keep "+0x1f" in names (DTrace's --includeoffset) */
-    bool signatures;  /* keep argument lists in names, see model/name.h */
-    bool samples;     /* every sample has weight 1, whatever its period or value */
-    bool all_threads; /* thread dumps: also idle and waiting threads */
-    bool cuts;        /* mark truncated stacks: TRUNCATED_MARK is their outermost frame */
+    bool lines;          /* read source files and lines, if the input has them */
+    bool offsets;        /* keep "+0x1f" in names (DTrace's --includeoffset) */
+    bool signatures;     /* keep argument lists in names, see model/name.h */
+    bool samples;        /* every sample has weight 1, whatever its period or value */
+    bool all_threads;    /* thread dumps: also idle and waiting threads */
+    bool thread_numbers; /* thread dumps of Java: names of threads with their numbers */
+    bool bare_names;     /* VTune: names without the module before them */
+    bool wakers;         /* perf sched: a wait's stack continues with the waker's */
+    bool wake_chains;    /* ... and with that of the waker's waker, and so on */
+    bool cuts;     /* mark truncated stacks: TRUNCATED_MARK is their outermost frame */
     bool in_order; /* folded: do not sort the lines, and fail if a caller ends and occurs
                       again later. The whole input is read first */
     bool empty;    /* recordings: accept one without samples, for its other data */

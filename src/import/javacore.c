@@ -46,8 +46,17 @@ static void read_native_id(struct stacktext *t, struct str rest)
     uint64_t id;
     struct str mark = STR("native thread ID:");
     struct str number = str_skip(rest, str_search(rest, mark) + mark.len);
-    if (number_parse_hex(str_head(number, str_find(number, ',')), &id) && id <= INT64_MAX)
-        t->tid = (int64_t)id;
+    number = str_head(number, str_find(number, ','));
+    if (!number_parse_hex(number, &id) || id > INT64_MAX)
+        return;
+    t->tid = (int64_t)id;
+    if (!t->options->thread_numbers)
+        return;
+    t->text.used = 0;
+    output_str(&t->text, profile_string(t->b->profile, t->thread));
+    output_char(&t->text, '-');
+    output_str(&t->text, number);
+    t->thread = builder_string(t->b, output_contents(&t->text));
 }
 
 /* "1CIPROCESSID   Process ID: 4711 (0x1267)" */

@@ -15,7 +15,7 @@
  * Every stack has weight 1. Only running threads are included, unless the options
  * request all. A thread in state RUNNABLE counts as waiting if it is in a native call
  * that waits. The JVM's own threads are excluded. The number at the end of a name is
- * removed, because threads of a pool differ only in it. */
+ * removed, because threads of a pool differ only in it, unless the options retain it. */
 #include "base/number.h"
 #include "import/stacktext.h"
 #include "model/name.h"
@@ -145,7 +145,7 @@ static void begin_thread(struct jstack_reader *r, struct str line)
     size_t close = str_rfind(rest, '"');
     struct str name = str_head(rest, close);
     end_thread(r);
-    stacktext_thread(t, without_number(name));
+    stacktext_thread(t, t->options->thread_numbers ? name : without_number(name));
     t->tid = id_after(str_skip(rest, close), STR(" nid="));
     t->drop = is_system_thread(name) && !t->options->all_threads;
 }

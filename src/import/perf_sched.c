@@ -5,7 +5,11 @@
  * The weight of the stack with which a thread leaves the CPU is the time until the
  * thread runs again. If only one process was recorded, that switch is not in the file;
  * then the kernel's sched_stat_* events give the time it slept. Threads that are still
- * off CPU at the end are skipped, because their time is unknown. */
+ * off CPU at the end are skipped, because their time is unknown.
+ *
+ * A sched_stat_* event has the stack of the waker. If the options request wakers, the stack
+ * of the wait continues with it, leaf first, and with the waker's name; in chains, a frame
+ * "-" and the stack of the waker's own last wait follow. */
 #include "base/array.h"
 #include "base/idmap.h"
 #include "base/number.h"
@@ -17,6 +21,7 @@ struct task {
     bool away;
     struct sample sample; /* its time is the switch away from the CPU */
     double slept;         /* from sched_stat_* events since then, ns; or 0 */
+    stack_id chain; /* its last wait with the waker's stack, until it leaves again */
 };
 
 enum sched_event { EVENT_NONE, EVENT_SWITCH, EVENT_SLEPT };
@@ -37,6 +42,10 @@ struct sched_reader {
     struct sample sample;
     uint64_t previous, next; /* thread IDs; 0 is the idle thread */
     double slept;
+    struct str waker; /* EVENT_SLEPT: the current thread, as in the line */
+    uint64_t waker_id;
+    frame_id *scratch;
+    size_t scratch_cap;
 
     bool timehist;
     size_t task_column; /* of timehist: the column of the task's name */
@@ -78,6 +87,7 @@ static void leave_cpu(struct sched_reader *r, uint64_t id, const struct sample *
         return;
     add_off_cpu(r, task, task->slept); /* the switch to it is not in the file */
     task->away = true;
+    task->chain = 0;
     task->sample = *sample;
 }
 
@@ -144,6 +154,38 @@ static enum sched_event event_named(struct str name)
     return slept ? EVENT_SLEPT : EVENT_NONE;
 }
 
+/* Adds the frames of a stack to the path, root first. */
+static void add_stack(struct sched_reader *r, stack_id stack)
+{
+    const struct profile *p = r->b->profile;
+    size_t from = r->b->path.count;
+    for (; stack; stack = p->stacks[stack].parent)
+        builder_path_add(r->b, p->stacks[stack].frame);
+    builder_path_reverse(r->b, from);
+}
+
+/* The path has the waker's frames, leaf first. They continue the stack of the wait. */
+static void add_waker(struct sched_reader *r, uint32_t sleeper)
+{
+    size_t count = r->b->path.count;
+    struct task *waker = r->waker_id ? task_of(r, r->waker_id) : NULL;
+    struct task *task = &r->tasks[sleeper]; /* task_of may move them */
+    if (!ARRAY_RESERVE(&r->arena, r->scratch, r->scratch_cap, count + 1))
+        return;
+    perf_inlined_settle(&r->inlined, r->b, 0, count, 0);
+    memcpy(r->scratch, r->b->path.items, count * sizeof *r->scratch);
+    builder_path_clear(r->b);
+    add_stack(r, task->sample.stack);
+    for (size_t i = 0; i < count; i++)
+        builder_path_add(r->b, r->scratch[i]);
+    builder_path_add(r->b, builder_named_frame(r->b, r->waker));
+    if (r->options->wake_chains && waker && waker->chain) {
+        builder_path_add(r->b, builder_named_frame(r->b, STR("-")));
+        add_stack(r, waker->chain);
+    }
+    task->sample.stack = task->chain = builder_path_from_root(r->b);
+}
+
 static void end_event(struct sched_reader *r)
 {
     if (r->event == EVENT_SWITCH) {
@@ -154,8 +196,11 @@ static void end_event(struct sched_reader *r)
     } else if (r->event == EVENT_SLEPT) {
         struct task *task = r->next ? task_of(r, r->next) : NULL;
         if (task && task->away &&
-            task->slept <= 0) /* the same sleep may be in the file twice */
+            task->slept <= 0) { /* the same sleep may be in the file twice */
             task->slept = r->slept;
+            if (r->options->wakers)
+                add_waker(r, (uint32_t)(task - r->tasks));
+        }
     }
     r->event = EVENT_NONE;
 }
@@ -180,6 +225,9 @@ static void begin_event(struct sched_reader *r, const struct perf_head *head,
         return;
     }
     r->sample.thread = perf_thread(r->b, head->comm, head->id);
+    const struct thread *thread = &r->b->profile->threads[r->sample.thread];
+    r->waker = profile_string(r->b->profile, thread->name);
+    r->waker_id = thread->tid > 0 ? (uint64_t)thread->tid : 0;
 }
 
 /* A frame line may be a chain of inlined functions, root first. */
@@ -209,7 +257,9 @@ static void read_script_line(struct sched_reader *r, struct str line)
     } else if (perf_find_head(text, &head) && head.sure) {
         end_event(r);
         begin_event(r, &head, line);
-    } else if (r->event == EVENT_SWITCH && perf_parse_frame(text, &frame, true)) {
+    } else if ((r->event == EVENT_SWITCH ||
+                (r->event == EVENT_SLEPT && r->options->wakers)) &&
+               perf_parse_frame(text, &frame, true)) {
         add_frames(r, &frame);
     }
 }

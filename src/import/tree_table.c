@@ -181,7 +181,7 @@ static frame_id frame_of(struct table_reader *r, const struct row *row)
     struct str name = row->name;
     if (r->format->rust_names)
         name = rust_name(name, &r->plain);
-    if (r->format->module_in_name && row->module.len) {
+    if (r->format->module_in_name && !r->options->bare_names && row->module.len) {
         r->name.used = 0;
         output_str(&r->name, row->module);
         output_char(&r->name, '`');

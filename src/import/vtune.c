@@ -30,7 +30,7 @@ static struct table_column classify(struct str header)
     if (name.len == header.len)
         return c;
     c = (struct table_column){.role = COLUMN_SELF, .rank = 1, .event = name, .scale = 1};
-    if (str_equal(name, STR("CPU Time")))
+    if (str_equal(name, STR("CPU Time")) || str_equal(name, STR("Allocations")))
         c.rank = 0;
     if (str_has(name, STR("Time"))) {
         c.unit = UNIT_MILLISECONDS;

@@ -5,7 +5,8 @@
  *   level  number  0  0.000323  401360  include  1  /tax.php  /shop.php  34  0
  *   level  number  1  0.000327  401360
  *
- * The time from one such line to the next is self time of the innermost function.
+ * The time from one such line to the next is self time of the innermost function. If the
+ * options count samples, these are the calls of functions that call no other.
  * Lines of return values (R) and assignments (A) have no time. */
 #include "base/number.h"
 #include "import/importer.h"
@@ -28,7 +29,9 @@ struct xdebug_reader {
     struct lines lines;
     struct indent tree;
     event_id event;
-    double last; /* time of the preceding line, or negative */
+    bool counts;  /* calls instead of times */
+    bool entered; /* the preceding line of an entry or exit was an entry */
+    double last;  /* time of the preceding line, or negative */
 };
 
 static bool parse_time(struct str text, double *seconds)
@@ -70,10 +73,18 @@ static void add_time(struct xdebug_reader *r, double now)
     if (r->last >= 0 && passed < 0)
         builder_warn(r->b, "a time before that of the preceding line", r->lines.number, 1,
                      STR(""));
-    else if (r->last >= 0 && r->tree.count)
+    else if (r->last >= 0 && r->tree.count && !r->counts)
         builder_add_stack(r->b, r->event, indent_stack(&r->tree),
                           floor(passed * 1e9 + 0.5));
     r->last = now;
+}
+
+/* Counts the call that ends here, unless it called another function. */
+static void count_call(struct xdebug_reader *r)
+{
+    if (r->counts && r->entered && r->tree.count)
+        builder_add_stack(r->b, r->event, indent_stack(&r->tree), 1);
+    r->entered = false;
 }
 
 static void read_record(struct xdebug_reader *r, struct str line)
@@ -84,9 +95,11 @@ static void read_record(struct xdebug_reader *r, struct str line)
         add_time(r, record.time);
         indent_open(&r->tree, (size_t)record.level,
                     builder_named_frame(r->b, record.name));
+        r->entered = true;
         break;
     case RECORD_EXIT:
         add_time(r, record.time);
+        count_call(r);
         indent_close(&r->tree, (size_t)record.level);
         break;
     case RECORD_END:
@@ -138,8 +151,9 @@ static bool xdebug_read(struct source *in, const struct import_options *options,
 {
     struct xdebug_reader r = {
         .b = b, .lines = lines_of(in, err), .tree = {.b = b}, .last = -1};
-    (void)options;
-    r.event = builder_event(b, STR("time"), UNIT_NANOSECONDS);
+    r.counts = options->samples;
+    r.event = r.counts ? builder_event(b, STR("calls"), UNIT_COUNT)
+                       : builder_event(b, STR("time"), UNIT_NANOSECONDS);
     bool ok = read_trace(&r, err);
     indent_deinit(&r.tree);
     return ok;

@@ -2,6 +2,7 @@
 /* Removes the parts of names that differ between builds, calls or types. */
 #include "model/name.h"
 #include "transform/rewrite.h"
+#include <string.h>
 
 struct stripping {
     const struct strip_options *o;
@@ -25,6 +26,35 @@ static void write_without_hex(struct output *o, struct str name)
     }
 }
 
+/* The length of the package of a method of Java: "java.util." of "java.util.Map.get(int)",
+ * and "java/util/" of "java/util/Map.get". 0 if the name has none. */
+static size_t package_length(struct str name)
+{
+    size_t end = str_find(name, '('), dot = str_rfind(str_head(name, end), '.');
+    struct str class = str_head(name, dot);
+    if (dot == end || dot == name.len)
+        return 0;
+    size_t last = str_rfind(class, '.');
+    if (last == class.len) { /* but A$$Lambda/0x7f00 is a class */
+        last = str_rfind(class, '/');
+        if (last + 1 < class.len && byte_is_digit(class.ptr[last + 1]))
+            return 0;
+    }
+    size_t length = last < class.len ? last + 1 : 0;
+    for (size_t i = 0; i < length; i++)
+        if (!byte_is_word(name.ptr[i]) && !memchr("./-$@", name.ptr[i], 5))
+            return 0;
+    return length;
+}
+
+/* java.lang. -> j.l. */
+static void write_initials(struct output *o, struct str package)
+{
+    for (size_t i = 0; i < package.len; i++)
+        if (!byte_is_word(package.ptr[i]) || i == 0 || !byte_is_word(package.ptr[i - 1]))
+            output_char(o, package.ptr[i]);
+}
+
 /* Writes the stripped name to s->text. */
 static void strip_name(struct stripping *s, struct str name)
 {
@@ -34,6 +64,10 @@ static void strip_name(struct stripping *s, struct str name)
     if (s->o->arguments)
         plain = name_without_arguments(plain);
     s->text.used = s->next.used = 0;
+    size_t package = s->o->initials || s->o->packages ? package_length(plain) : 0;
+    if (!s->o->packages)
+        write_initials(&s->text, str_head(plain, package));
+    plain = str_skip(plain, package);
     if (s->o->templates) {
         name_write_without_templates(&s->next, plain);
         plain = output_contents(&s->next);
@@ -60,7 +94,8 @@ static frame_id copy_stripped(struct rewrite *r, frame_id old)
 static bool strip_requested(const struct transform_options *o)
 {
     const struct strip_options *s = &o->strip;
-    return s->arguments || s->templates || s->offsets || s->hex;
+    return s->arguments || s->templates || s->offsets || s->hex || s->initials ||
+           s->packages;
 }
 
 static bool strip_run(const struct profile *from, const struct transform_options *o,

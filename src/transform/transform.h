@@ -70,6 +70,8 @@ struct strip_options {
     bool templates; /* vector<int>::at -> vector::at */
     bool offsets;   /* f+0x1f -> f */
     bool hex;       /* lambda_0x7f00 -> lambda_0x... */
+    bool initials;  /* java.lang.Thread.run -> j.l.Thread.run */
+    bool packages;  /* java.lang.Thread.run -> Thread.run */
 };
 
 /* The unit that becomes a frame. */

@@ -201,3 +201,20 @@ says "invalid value 'nothing' for --node-label"
 status 2 stoke callgraph -c nothing in
 status 1 stoke callgraph missing
 says 'missing: .*No such file'
+
+# gprof2dot's names of formats.
+echo 'main;work 200' >in.folded
+status 0 stoke callgraph -f collapse in.folded
+says work out
+status 0 stoke callgraph --format=collapse in.folded
+for format in prof json; do
+    status 1 stoke callgraph -f $format in.folded
+    says 'looks like folded'
+done
+
+# Options of the stackcollapse scripts and of inferno that other inputs ignore.
+status 0 stoke fold -v -c -t -n 2 --no-modules --include-tid --no-shorten-pkgs in.folded
+says '^main;work 200$' out
+status 0 stoke flamegraph -v -q -c java --no-include-tname in.folded
+status 2 stoke fold -v other=1 in.folded
+says "unknown variable 'other=1'"

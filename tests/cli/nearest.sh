@@ -30,3 +30,12 @@ says 'stoke help'
 status 2 stoke fold --zzzzzz
 says_not 'did you mean'
 says '--help'
+
+# The beginning of a name is enough if only one option has it.
+status 0 stoke flamegraph --tit 'Short name' --no-java in.folded
+says 'Short name' out
+says_not '<script' out
+status 2 stoke flamegraph --font x in.folded
+says "unknown option '--font'"
+status 2 stoke flamegraph --ti x in.folded
+says "unknown option '--ti'"

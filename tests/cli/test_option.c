@@ -171,7 +171,8 @@ static void errors_name_a_way_out(void **state)
 {
     (void)state;
     assert_refused("--titel x", "unknown option '--titel'", "--help");
-    assert_refused("--thr 4", "unknown option '--thr'", "--threads");
+    assert_refused("--theads 4", "unknown option '--theads'", "--threads");
+    assert_refused("--th 4", "unknown option '--th'", "");
     assert_refused("-z", "unknown option '-z'", "");
     assert_refused("--title", "--title needs a value: TEXT", "");
     assert_refused("-j", "--threads needs a value", "");
@@ -188,6 +189,16 @@ static void errors_name_a_way_out(void **state)
     assert_refused("--inverted=yes", "--inverted takes no value", "");
     assert_refused("--no-title", "unknown option", "");
     assert_refused("--even odd", "odd", "");
+}
+
+static void the_beginning_of_a_name_is_enough(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("--thr 4")->s.threads, 4);
+    assert_string_equal(parse("--tit=four")->s.title, "four");
+    assert_true(parse("--inv")->s.inverted);
+    assert_false(parse("--inverted --no-inv")->s.inverted);
+    assert_false(parse("--no-cou")->s.count);
 }
 
 static void a_value_may_be_missing(void **state)
@@ -228,6 +239,7 @@ int main(void)
         UNIT(lists_gather_under_every_spelling),
         UNIT(options_of_other_tools_are_swallowed),
         UNIT(errors_name_a_way_out),
+        UNIT(the_beginning_of_a_name_is_enough),
     };
     return UNITS_RUN(units);
 }

@@ -18,6 +18,27 @@ static void test_strip(void **state)
         "t-1/?;main+0x...;std::map<int, A<x>>::at(int)_[i];f_0x... 5\n");
 }
 
+static void test_packages(void **state)
+{
+    static const struct row rows[] = {
+        {"java.lang.Thread.run;a.b.C$D.f(int, java.util.Map)_[j];Main.main", 1, "t/1"},
+        {"java.base/java.lang.Thread.run;com/shop/Till.sell;std::a;<a.b>.c", 1, "t/1"},
+        {"S$$Lambda$5/0x7f00.run;a.S$$Lambda/0x7f00.run;.f;f.;a..b;", 1, "t/1"},
+    };
+    struct transform_options initials = {.strip = {.initials = true}};
+    struct transform_options packages = {.strip = {.packages = true}};
+    (void)state;
+    assert_transformed(
+        rows, initials,
+        "t-1/?;S$$Lambda$5/0x7f00.run;a.S$$Lambda/0x7f00.run;.f;f.;a..b 1\n"
+        "t-1/?;j.b/j.l.Thread.run;c/s/Till.sell;std::a;<a.b>.c 1\n"
+        "t-1/?;j.l.Thread.run;a.b.C$D.f(int, java.util.Map)_[j];Main.main 1\n");
+    assert_transformed(rows, packages,
+                       "t-1/?;S$$Lambda$5/0x7f00.run;S$$Lambda/0x7f00.run;.f;f.;.b 1\n"
+                       "t-1/?;Thread.run;C$D.f(int, java.util.Map)_[j];Main.main 1\n"
+                       "t-1/?;Thread.run;Till.sell;std::a;<a.b>.c 1\n");
+}
+
 static void test_templates(void **state)
 {
     static const char *const names[][2] = {

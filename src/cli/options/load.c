@@ -16,11 +16,19 @@
 
 static const char *const ghc_columns[] = {"time", "ticks", "bytes", NULL};
 
-static bool parse_format(const char *text, void *value, struct error *err)
+/* Names that gprof2dot has for formats. */
+static const struct {
+    const char *alias, *name;
+} format_aliases[] = {{"collapse", "folded"}, {"prof", "gprof"}, {"json", "gprof2dot"}};
+
+bool load_parse_format(const char *text, void *value, struct error *err)
 {
     const struct importer **format = value;
     struct nearest nearest = {.word = str_of(text)};
     *format = importer_named(nearest.word);
+    for (size_t i = 0; i < sizeof format_aliases / sizeof *format_aliases; i++)
+        if (!*format && strcmp(text, format_aliases[i].alias) == 0)
+            *format = importer_named(str_of(format_aliases[i].name));
     if (*format)
         return true;
     for (size_t i = 0; importers[i]; i++)
@@ -46,7 +54,7 @@ bool load_parse_limit(const char *text, void *value, struct error *err)
 
 const struct option load_options[] = {
     {"format", 0, "NAME", "input format (default: detected from the content)",
-     OPTION_PARSED, OFF(format), .parse = parse_format},
+     OPTION_PARSED, OFF(format), .parse = load_parse_format},
     {"threads,nthreads", 'j', "N", "number of reader threads (default: one per CPU)",
      OPTION_INT, OFF(threads), .least = 0, .most = THREADS_MAX},
     {"count-samples", 0, NULL, "give every sample the weight 1 and ignore its period",

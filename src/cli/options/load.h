@@ -6,6 +6,9 @@
 #include "cli/options/option.h"
 #include "engine/load.h"
 
+/* Parses the name of a format: of an importer, or as gprof2dot has it. */
+bool load_parse_format(const char *text, void *value, struct error *err);
+
 /* Parses --limits into a struct limits. */
 bool load_parse_limit(const char *text, void *value, struct error *err);
 

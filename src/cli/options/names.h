@@ -9,6 +9,10 @@
 
 struct names_settings {
     bool pid, tid, kernel, jit, all, addresses, lines;
+    bool no_comm, thread_numbers, bare_names, counts, sizes;
+    struct names_sched {
+        bool wakers, chains, tid;
+    } sched;
 };
 
 extern const struct option names_options[];

@@ -46,6 +46,39 @@ static const struct option *find_name(const struct parsing *p, struct str name,
     return NULL;
 }
 
+/* The length from which the beginning of a name stands for it. */
+#define ABBREVIATION_LEAST 3
+
+static bool is_abbreviation(const struct option *o, struct str name)
+{
+    struct str names = str_of(o->names);
+    while (names.len)
+        if (str_starts(str_cut(&names, ','), name))
+            return true;
+    return false;
+}
+
+/* Returns the only option with a name that begins with `name`; NULL if there is none, or
+ * several. */
+static const struct option *find_abbreviated(const struct parsing *p, struct str name,
+                                             const struct option_group **group)
+{
+    const struct option *found = NULL;
+    if (name.len < ABBREVIATION_LEAST)
+        return NULL;
+    for (const struct option_group *g = p->groups; g->options; g++) {
+        for (const struct option *o = g->options; o->names; o++) {
+            if (!is_abbreviation(o, name))
+                continue;
+            if (found)
+                return NULL;
+            found = o;
+            *group = g;
+        }
+    }
+    return found;
+}
+
 bool option_group_is_listed(const struct option_group *group)
 {
     for (const struct option *o = group->options; o->names; o++)
@@ -255,6 +288,14 @@ static bool parse_long(struct parsing *p, const char *word)
     bool on = true;
     if (!o && str_starts(name, STR("no-"))) {
         o = find_name(p, str_skip(name, 3), &group);
+        on = false;
+    }
+    if (!o) {
+        o = find_abbreviated(p, name, &group);
+        on = true;
+    }
+    if (!o && str_starts(name, STR("no-"))) {
+        o = find_abbreviated(p, str_skip(name, 3), &group);
         on = false;
     }
     if (!o || (!on && o->arg))

@@ -3,7 +3,8 @@
  *
  * A command's options are groups of rows. A row names the field of the command's settings
  * that receives the value. "--name value" and "--name=value" are equivalent, "--no-name"
- * clears a flag, letters can be combined ("-iv"), and "--" ends the options. */
+ * clears a flag, letters can be combined ("-iv"), and "--" ends the options. The beginning
+ * of a name, at least three letters, is enough if only one option has it. */
 #ifndef STOKE_CLI_OPTIONS_OPTION_H
 #define STOKE_CLI_OPTIONS_OPTION_H
 
