@@ -11,10 +11,15 @@ static const struct key_facts {
     const char *name, *other;
     bool of_frame, lines, samples;
 } facts[] = {
-    {"comm", "command", false, false, false},     {"pid", "process", false, false, false},
-    {"tid", "thread", false, false, false},       {"cpu", "cpu", false, false, true},
-    {"dso", "shared_object", true, false, false}, {"sym", "symbol", true, false, false},
-    {"srcfile", "file", true, true, false},       {"srcline", "line", true, true, false},
+    {"comm", "command", false, false, false},
+    {"pid", "process", false, false, false},
+    {"tid", "thread", false, false, false},
+    {"cpu", "cpu", false, false, true},
+    {"time", "time", false, false, true},
+    {"dso", "shared_object", true, false, false},
+    {"sym", "symbol", true, false, false},
+    {"srcfile", "file", true, true, false},
+    {"srcline", "line", true, true, false},
 };
 
 enum breakdown_key breakdown_key_named(struct str name)
@@ -173,6 +178,7 @@ static bool frame_matches(const struct breakdown *b, frame_id f)
     struct str path = profile_string(b->p, b->p->modules[b->p->frames[f].module].path);
     return (words_match(&b->o->dsos, strings_get(&b->names, s->module)) ||
             words_match(&b->o->dsos, path)) &&
+           (s->name || !b->o->resolved) &&
            words_match(&b->o->symbols, strings_get(&b->names, s->name));
 }
 
@@ -270,6 +276,8 @@ static string_id *find_outermost(const struct profile *p, struct arena *scratch)
     return names;
 }
 
+#define TIME_STEP 100000000 /* ns: the default of perf's --time-quantum */
+
 static struct breakdown_values sample_values(const struct breakdown *b,
                                              const struct sample *s, string_id comm)
 {
@@ -283,6 +291,8 @@ static struct breakdown_values sample_values(const struct breakdown *b,
         v.by_key[KEY_TID] = (uint64_t)t->tid + 1;
     if (has_key(b, KEY_CPU))
         v.by_key[KEY_CPU] = (uint32_t)(s->cpu - CPU_NONE);
+    if (has_key(b, KEY_TIME) && s->time != TIME_NONE)
+        v.by_key[KEY_TIME] = s->time / TIME_STEP + 1;
     return v;
 }
 
@@ -555,8 +565,12 @@ static int compare_values(const struct breakdown *b, const struct breakdown_row 
         int order = str_compare(value_text(b, key, v), value_text(b, key, w));
         if (order)
             return order;
+        if (key == KEY_SRCLINE) { /* of the same file: the lines */
+            v = (uint32_t)v;
+            w = (uint32_t)w;
+        }
         if (v != w && key != KEY_SYM)
-            return (uint32_t)v < (uint32_t)w ? -1 : 1;
+            return v < w ? -1 : 1;
     }
     return 0;
 }
@@ -635,15 +649,18 @@ void breakdown_write(const struct breakdown *b, const struct breakdown_row *row,
     struct str text = value_text(b, key, value);
     if (!whole && (key == KEY_SRCFILE || key == KEY_SRCLINE))
         text = str_basename(text);
-    if (value == 0 ||
-        (text.len == 0 && key != KEY_PID && key != KEY_TID && key != KEY_CPU)) {
+    bool number = key == KEY_PID || key == KEY_TID || key == KEY_CPU || key == KEY_TIME;
+    if (value == 0 || (text.len == 0 && !number)) {
         output_text(out, whole ? "" : "[unknown]");
         return;
     }
     output_str(out, text);
     if (key == KEY_SRCLINE)
         output_format(out, ":%u", (unsigned)value);
-    else if (key == KEY_PID || key == KEY_TID || key == KEY_CPU)
+    else if (key == KEY_TIME)
+        output_format(out, "%llu.%u", (unsigned long long)((value - 1) / 10),
+                      (unsigned)((value - 1) % 10));
+    else if (number)
         output_u64(out, value - 1);
     if (whole || (key != KEY_PID && key != KEY_TID))
         return;

@@ -21,8 +21,9 @@ enum breakdown_key {
     KEY_PID,
     KEY_TID,
     KEY_CPU,
-    KEY_DSO, /* the last part of the path of the module */
-    KEY_SYM, /* the function; functions of the same name in two modules are different */
+    KEY_TIME, /* in steps of 100 ms */
+    KEY_DSO,  /* the last part of the path of the module */
+    KEY_SYM,  /* the function; functions of the same name in two modules are different */
     KEY_SRCFILE,
     KEY_SRCLINE,
     KEY_COUNT,
@@ -40,6 +41,7 @@ struct breakdown_options {
     unsigned key_count;
     bool children;
     struct breakdown_words comms, dsos, symbols;
+    bool resolved; /* no rows of functions without a name */
 };
 
 /* A combination of values, by key; 0 is "unknown". */
@@ -116,7 +118,7 @@ void breakdown_deinit(struct breakdown *b);
 void breakdown_write(const struct breakdown *b, const struct breakdown_row *row,
                      enum breakdown_key key, bool whole, struct output *out);
 
-/* The value of a row; 0 if unknown. For pid, tid and cpu: the number plus one. */
+/* The value of a row; 0 if unknown. For pid, tid, cpu and time: the number plus one. */
 uint64_t breakdown_value(const struct breakdown *b, const struct breakdown_row *row,
                          enum breakdown_key key);
 

@@ -16,14 +16,34 @@ static int column_named(struct str name)
     return -1;
 }
 
+/* Keys of perf report that rows do not have. */
+static bool is_of_perf(struct str name)
+{
+    static const char others[] =
+        "overhead_sys,overhead_us,overhead_guest_sys,overhead_guest_us,parent,socket,"
+        "local_weight,weight,transaction,trace,symbol_size,dso_size,cgroup,cgroup_id,"
+        "ipc_null,code_page_size,local_ins_lat,ins_lat,local_p_stage_cyc,p_stage_cyc,"
+        "addr,dso_from,dso_to,symbol_from,symbol_to,mispredict,abort,in_tx,cycles,"
+        "srcline_from,srcline_to,ipc_lbr,addr_from,addr_to,symbol_daddr,dso_daddr,locked,"
+        "tlb,mem,snoop,dcacheline,symbol_iaddr,phys_daddr,data_page_size,blocked,simd,"
+        "type,typeoff,symoff,latency,parallelism";
+    for (struct str rest = str_of(others); rest.len;)
+        if (str_equal(str_cut(&rest, ','), name))
+            return true;
+    return false;
+}
+
 static bool add_key(struct rows_sort *sort, struct str name, struct error *err)
 {
     enum breakdown_key key = breakdown_key_named(name);
     if (key == KEY_COUNT) {
-        error_set(err, "unknown key '%.*s'", STR_ARG(name));
+        error_set(err,
+                  is_of_perf(name) ? "the key '%.*s' of perf report does not exist here"
+                                   : "unknown key '%.*s'",
+                  STR_ARG(name));
         return error_hint(err,
-                          "keys, separated by commas: comm, pid, tid, cpu, dso, sym, "
-                          "srcfile, srcline; or one column: default, self, total, "
+                          "keys, separated by commas: comm, pid, tid, cpu, time, dso, "
+                          "sym, srcfile, srcline; or one column: default, self, total, "
                           "name, module");
     }
     for (unsigned i = 0; i < sort->count; i++)
@@ -33,18 +53,77 @@ static bool add_key(struct rows_sort *sort, struct str name, struct error *err)
     return true;
 }
 
+/* The columns before the keys, which perf names as keys, too. */
+static bool set_figure(struct rows_settings *s, struct str name)
+{
+    if (str_equal(name, STR("overhead_children")))
+        s->children = 1;
+    else if (str_equal(name, STR("sample")))
+        s->samples = true;
+    else if (str_equal(name, STR("period")))
+        s->period = true;
+    else
+        return str_equal(name, STR("overhead"));
+    return true;
+}
+
+static bool parse_keys(const char *text, struct rows_settings *s, struct error *err)
+{
+    struct rows_sort keys = {.count = 0};
+    bool figures = false;
+    for (struct str rest = str_of(text); rest.len || (keys.count == 0 && !figures);) {
+        struct str name = str_trim(str_cut(&rest, ','));
+        bool figure = set_figure(s, name);
+        figures |= figure;
+        if (!figure && !add_key(&keys, name, err))
+            return false;
+    }
+    if (keys.count)
+        s->sort = keys;
+    return true;
+}
+
 static bool parse_sort(const char *text, void *value, struct error *err)
 {
-    struct rows_sort *sort = value, keys = {.count = 0};
+    struct rows_settings *s = value;
     int column = column_named(str_of(text));
-    if (column >= 0) {
-        *sort = (struct rows_sort){.column = column};
+    if (column < 0)
+        return parse_keys(text, s, err);
+    s->sort = (struct rows_sort){.column = column};
+    return true;
+}
+
+/* As in perf, the weight of callees is shown only if it is one of the fields. */
+static bool parse_fields(const char *text, void *value, struct error *err)
+{
+    struct rows_settings *s = value;
+    s->children = 0;
+    return parse_keys(text, s, err);
+}
+
+static bool parse_separator(const char *text, void *value, struct error *err)
+{
+    *(const char **)value = text;
+    if (*text && strcmp(text, ".") != 0)
         return true;
-    }
-    for (struct str rest = str_of(text); rest.len || keys.count == 0;)
-        if (!add_key(&keys, str_trim(str_cut(&rest, ',')), err))
-            return false;
-    *sort = keys;
+    error_set(err, "invalid separator '%s'", text);
+    return error_hint(err, "a text that is not a dot: --field-separator ,");
+}
+
+/* The first number is the least percentage, the second one the most branches. */
+static bool parse_graph_number(struct rows_graph *graph, struct str word)
+{
+    double number;
+    if (str_ends(word, STR("%")))
+        word.len--;
+    if (!number_parse_double(word, &number) || number < 0)
+        return false;
+    if (graph->percent < 0 && number <= 100)
+        graph->percent = number;
+    else if (graph->percent >= 0 && number <= UINT32_MAX)
+        graph->branches = (int64_t)number;
+    else
+        return false;
     return true;
 }
 
@@ -56,7 +135,7 @@ static bool parse_graph_word(struct rows_graph *graph, struct str word)
         enum chain_order order;
     } orders[] = {
         {"caller", CHAINS_CALLER}, {"callee", CHAINS_CALLEE}, {"none", CHAINS_NONE}};
-    double number;
+    static const char *const styles[] = {"graph", "fractal", "flat", "folded"};
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         if (str_equal(word, str_of(orders[i].name))) {
             graph->order = orders[i].order;
@@ -64,15 +143,19 @@ static bool parse_graph_word(struct rows_graph *graph, struct str word)
             return true;
         }
     }
-    if (str_equal(word, STR("graph")) || str_equal(word, STR("function")) ||
-        str_equal(word, STR("percent")))
+    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
+        if (str_equal(word, str_of(styles[i]))) {
+            graph->style = (enum graph_style)i;
+            return true;
+        }
+    }
+    if (str_equal(word, STR("period"))) {
+        graph->weights = true;
         return true;
-    if (str_ends(word, STR("%")))
-        word.len--;
-    if (!number_parse_double(word, &number) || number < 0 || number > 100)
-        return false;
-    graph->percent = number;
-    return true;
+    }
+    if (str_equal(word, STR("function")) || str_equal(word, STR("percent")))
+        return true;
+    return parse_graph_number(graph, word);
 }
 
 static bool parse_graph(const char *text, void *value, struct error *err)
@@ -84,7 +167,8 @@ static bool parse_graph(const char *text, void *value, struct error *err)
             error_set(err, "invalid call graph '%.*s'", STR_ARG(word));
             return error_hint(err,
                               "caller (callees below callers), callee (callers below "
-                              "callees) or none, and a percentage: callee,1");
+                              "callees) or none; graph, fractal, flat or folded; and a "
+                              "percentage: callee,1");
         }
     }
     *(struct rows_graph *)value = graph;
@@ -127,18 +211,27 @@ static bool parse_words(const char *text, void *value, struct error *err)
 /* --- The table --------------------------------------------------------------------- */
 
 static const char *const words_of_sort[] = {
-    "comm",    "pid",     "tid",  "cpu",   "dso",  "sym",    "srcfile",
+    "comm",    "pid",     "tid",  "cpu",   "time", "dso",    "sym", "srcfile",
     "srcline", "default", "self", "total", "name", "module", NULL};
+
+static const char *const percentages[] = {"absolute", "relative", NULL};
 
 const struct option rows_options[] = {
     {"sort", 's', "KEYS", "row keys (comm,dso,sym), or a column to sort by (total)",
-     OPTION_PARSED, OFF(sort), words_of_sort, .parse = parse_sort},
+     OPTION_PARSED, 0, words_of_sort, .parse = parse_sort},
+    {"fields", 'F', "KEYS",
+     "columns: overhead, overhead_children, sample, period, and row keys", OPTION_PARSED,
+     0, .parse = parse_fields},
     {"children", 0, NULL,
      "add the weight of callees to callers (default; off: --no-children)", OPTION_SET,
      OFF(children), .value = 1},
     {"call-graph", 'g', "HOW",
-     "call graph below each row: caller, callee or none, and a minimum percentage",
+     "call graph below each row: caller, callee or none; graph, fractal, flat or folded; "
+     "and a minimum percentage",
      OPTION_PARSED, OFF(graph), .parse = parse_graph, .fallback = ""},
+    {"inverted", 'G', NULL, "same as -g caller", OPTION_FLAG, OFF(inverted)},
+    {"max-stack", 0, "N", "maximum depth of call graphs", OPTION_INT, OFF(max_stack),
+     .least = 1, .most = UINT32_MAX},
     {"stdio", 0, NULL, "print rows in the format of perf report --stdio", OPTION_FLAG,
      OFF(stdio)},
     {"comms", 'c', "NAMES", "only rows of these comms; * and ? are wildcards",
@@ -147,6 +240,12 @@ const struct option rows_options[] = {
      .parse = parse_words},
     {"symbol,symbols", 'S', "NAMES", "only rows of these functions", OPTION_PARSED,
      OFF(symbols), .parse = parse_words},
+    {"hide-unresolved", 'U', NULL, "no rows of functions without a name", OPTION_FLAG,
+     OFF(resolved)},
+    {"percentage", 0, "OF", "shares of all samples, or of those that the filters include",
+     OPTION_CHOICE, OFF(relative), percentages},
+    {"field-separator", 't', "TEXT", "text between columns, which are not aligned",
+     OPTION_PARSED, OFF(separator), .parse = parse_separator},
     {"show-nr-samples", 'n', NULL, "add a column with the number of samples", OPTION_FLAG,
      OFF(samples)},
     {"show-total-period", 0, NULL, "add a column with the weight", OPTION_FLAG,
@@ -156,13 +255,14 @@ const struct option rows_options[] = {
 bool rows_requested(const struct rows_settings *s)
 {
     return s->sort.count || s->children >= 0 || s->graph.given || s->stdio ||
-           s->samples || s->period || s->comms.count || s->dsos.count || s->symbols.count;
+           s->samples || s->period || s->comms.count || s->dsos.count ||
+           s->symbols.count || s->inverted || s->resolved || s->separator || s->max_stack;
 }
 
 bool rows_check(const struct rows_settings *s, const struct tables_settings *tables,
                 struct error *err)
 {
-    bool graph = s->graph.given && (!s->graph.ordered || s->graph.order);
+    bool graph = s->inverted || (s->graph.given && (!s->graph.ordered || s->graph.order));
     if (!rows_requested(s))
         return true;
     if (tables->tree || tables->callers) {
@@ -174,8 +274,9 @@ bool rows_check(const struct rows_settings *s, const struct tables_settings *tab
                   tables_sorts[s->sort.column]);
         return error_hint(err, "--children sorts by total, --no-children by self");
     }
-    if (s->stdio && tables->form != TABLE_TEXT)
-        return error_set(err, "--stdio cannot be combined with --csv or --json");
+    if ((s->stdio || s->separator) && tables->form != TABLE_TEXT)
+        return error_set(err, "--%s cannot be combined with --csv or --json",
+                         s->stdio ? "stdio" : "field-separator");
     if (graph && tables->form == TABLE_CSV) {
         error_set(err, "--csv cannot contain call graphs");
         return error_hint(err, "--json can");
@@ -210,20 +311,29 @@ struct rows_options rows_choose(const struct rows_settings *s,
 {
     static const enum breakdown_key perfs[] = {KEY_COMM, KEY_DSO, KEY_SYM};
     bool children = s->children < 0 ? has_calls(p) : s->children > 0;
-    struct rows_options o = {.by = {.children = children,
-                                    .key_count = s->sort.count,
-                                    .comms = words_of(&s->comms),
-                                    .dsos = words_of(&s->dsos),
-                                    .symbols = words_of(&s->symbols)},
-                             .graph = {.depth = (uint32_t)tables->depth},
-                             .samples = s->samples,
-                             .period = s->period};
+    struct rows_options o = {
+        .by = {.children = children,
+               .key_count = s->sort.count,
+               .comms = words_of(&s->comms),
+               .dsos = words_of(&s->dsos),
+               .symbols = words_of(&s->symbols),
+               .resolved = s->resolved},
+        .graph = {.depth = (uint32_t)(s->max_stack ? s->max_stack : tables->depth)},
+        .style = s->graph.style,
+        .weights = s->graph.weights,
+        .branches = (uint32_t)s->graph.branches,
+        .relative = s->relative,
+        .separator = s->separator,
+        .samples = s->samples,
+        .period = s->period};
     memcpy(o.by.keys, s->sort.keys, sizeof o.by.keys);
     if (o.by.key_count == 0) {
         memcpy(o.by.keys, perfs, sizeof perfs);
         o.by.key_count = sizeof perfs / sizeof *perfs;
     }
-    if (s->graph.ordered)
+    if (s->inverted)
+        o.graph.order = CHAINS_CALLER;
+    else if (s->graph.ordered)
         o.graph.order = s->graph.order;
     else if (s->graph.given)
         o.graph.order = children ? CHAINS_CALLER : CHAINS_CALLEE;

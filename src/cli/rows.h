@@ -18,7 +18,10 @@ struct rows_graph {
     bool given;
     bool ordered; /* `order` is given; otherwise it depends on --children */
     enum chain_order order;
-    double percent; /* below 0: not given */
+    enum graph_style style;
+    bool weights;
+    int64_t branches; /* 0: all */
+    double percent;   /* below 0: not given */
 };
 
 struct rows_words {
@@ -31,7 +34,10 @@ struct rows_settings {
     struct rows_graph graph;
     struct rows_words comms, dsos, symbols;
     int children; /* -1: not given: true if the stacks have callers */
-    bool stdio, samples, period;
+    int relative; /* of percentages: "absolute", "relative" */
+    int64_t max_stack;
+    const char *separator;
+    bool stdio, samples, period, inverted, resolved;
 };
 
 #define ROWS_DEFAULTS                             \

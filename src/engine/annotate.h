@@ -53,6 +53,7 @@ struct annotated_code {
 struct annotation {
     struct str symbol, module;
     struct str path;    /* of the file with its code; empty: there is none */
+    const char *style;  /* of the disassembler; or NULL */
     bool is_jit;        /* made by a JIT: no file has its code */
     bool is_stripped;   /* it has no symbol: its name is made of its address */
     uint64_t low, high; /* [low, high) */
@@ -74,6 +75,8 @@ struct annotations {
     const char *function; /* the function's name, or a part of it; NULL: all functions */
     size_t most;          /* of all functions: how many, the heaviest */
     const char *event_pattern; /* NULL: the first one with samples */
+    double least;              /* percent of the total: of lighter functions, none */
+    const char *style;         /* of the disassembler, "intel"; NULL: its default */
 
     /* The result. */
     /* owns the following data; the caller frees it with arena_deinit */

@@ -59,6 +59,18 @@ static bool run_objdump(const struct annotation *f, struct output *text,
     format_text(path, sizeof path, "%.*s", STR_ARG(f->path));
     const char *const argv[] = {
         "objdump", "--disassemble", "--no-show-raw-insn", from, to, "--", path, NULL};
+    const char *const styled[] = {"objdump",
+                                  "--disassemble",
+                                  "--no-show-raw-insn",
+                                  "-M",
+                                  f->style,
+                                  from,
+                                  to,
+                                  "--",
+                                  path,
+                                  NULL};
+    if (f->style)
+        return os_command_run(styled, STR(""), text, DISASSEMBLY_MOST, err);
     return os_command_run(argv, STR(""), text, DISASSEMBLY_MOST, err);
 }
 

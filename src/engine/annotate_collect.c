@@ -405,6 +405,7 @@ static bool annotate(struct annotate_collector *c, const struct resolver *resolv
     struct annotation f = {.symbol = arena_str(arena, function->name),
                            .module = arena_str(arena, function->module),
                            .path = STR(""),
+                           .style = c->a->style,
                            .no_code = STR("")};
     add_addresses(c, number, event, &f);
     if (!annotation_build(&f, &function->code, resolver, arena))
@@ -436,7 +437,8 @@ static bool finish(struct annotate_collector *c, const struct resolver *resolver
     size_t most = a->function ? FUNCTIONS_MOST : a->most;
     if (!order || !match_functions(c, order))
         return false;
-    for (; *order && a->count < most; order++)
+    double least = a->least / 100 * a->total;
+    for (; *order && a->count < most && c->functions[*order].weight >= least; order++)
         if (c->functions[*order].matches && !annotate(c, resolver, *order, event))
             return false;
     return true;

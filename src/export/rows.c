@@ -3,7 +3,8 @@
 
 double rows_share(const struct rows *r, double weight)
 {
-    return r->b.total != 0 ? 100 * weight / r->b.total : 0;
+    double total = r->b.total - (r->o->rows->relative ? r->b.left_out : 0);
+    return total != 0 ? 100 * weight / total : 0;
 }
 
 static bool has_samples(const struct profile *p, event_id event)
@@ -58,7 +59,8 @@ bool rows_init(struct rows *r, const struct profile *p,
     if (!choose_rows(r))
         return error_memory(err);
     struct chain_tree_options graph = o->graph;
-    graph.min_weight = o->graph_percent / 100 * r->b.total;
+    if (o->style < GRAPH_FLAT) /* a path has the weight that ends in it */
+        graph.min_weight = o->graph_percent / 100 * r->b.total;
     return graph.order == CHAINS_NONE || chain_trees_init(&r->graphs, &r->b, &graph, err);
 }
 

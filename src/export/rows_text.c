@@ -9,9 +9,9 @@
 #define WEIGHT_WIDTH 12 /* of "Samples" and "Period", as in perf */
 #define LAST_MIN 24
 
-static const char *const headings[] = {"Command",     "Pid:Command",   "Tid:Command",
-                                       "CPU",         "Shared Object", "Symbol",
-                                       "Source File", "Source:Line"};
+static const char *const headings[] = {"Command", "Pid:Command", "Tid:Command",
+                                       "CPU",     "Time",        "Shared Object",
+                                       "Symbol",  "Source File", "Source:Line"};
 
 struct layout {
     struct rows *rows;
@@ -77,6 +77,25 @@ static void write_dots(struct output *out, size_t count)
         output_char(out, '.');
 }
 
+/* With a separator, columns are not aligned. */
+static void write_plain_headings(struct layout *l, const char *weight)
+{
+    const struct rows_options *o = options_of(l);
+    struct output *out = l->out;
+    output_text(out, "# ");
+    if (o->by.children)
+        output_format(out, "Children%sSelf", o->separator);
+    else
+        output_text(out, "Overhead");
+    if (o->samples)
+        output_format(out, "%sSamples", o->separator);
+    if (o->period)
+        output_format(out, "%s%s", o->separator, weight);
+    for (unsigned k = 0; k < o->by.key_count; k++)
+        output_format(out, "%s%s", o->separator, headings[o->by.keys[k]]);
+    output_char(out, '\n');
+}
+
 static void write_headings(struct layout *l)
 {
     const struct rows_options *o = options_of(l);
@@ -84,6 +103,10 @@ static void write_headings(struct layout *l)
     char weight[CELL_MAX];
     format_text(weight, sizeof weight, l->measure.unit[0] ? "Period %s" : "Period",
                 l->measure.unit);
+    if (o->separator) {
+        write_plain_headings(l, weight);
+        return;
+    }
     output_text(out, o->by.children ? "# Children      Self" : "# Overhead");
     if (o->samples)
         output_format(out, "  %*s", WEIGHT_WIDTH, "Samples");
@@ -121,6 +144,40 @@ static void write_percent(struct layout *l, double weight, size_t width)
                   colour, digits, colour[0] ? TABLE_COLOUR_END : "");
 }
 
+/* The text without the separator, which becomes dots. */
+static void write_plain_text(struct layout *l, struct str text, struct str separator)
+{
+    output_text(l->out, options_of(l)->separator);
+    while (text.len) {
+        size_t at = str_search(text, separator);
+        visible_print(l->out, str_head(text, at));
+        output_text(l->out, at < text.len ? "." : "");
+        text = str_skip(text, at + separator.len);
+    }
+}
+
+static void write_plain_row(struct layout *l, const struct breakdown_row *row)
+{
+    const struct rows_options *o = options_of(l);
+    char digits[CELL_MAX];
+    write_percent(l, o->by.children ? row->total : row->self, 0);
+    if (o->by.children) {
+        output_text(l->out, o->separator);
+        write_percent(l, row->self, 0);
+    }
+    if (o->samples) {
+        digits[number_write_u64(row->samples, digits)] = 0;
+        output_format(l->out, "%s%s", o->separator, digits);
+    }
+    if (o->period) {
+        double weight = o->by.children ? row->total : row->self;
+        digits[measure_write(&l->measure, weight, digits)] = 0;
+        output_format(l->out, "%s%s", o->separator, digits);
+    }
+    for (unsigned k = 0; k < o->by.key_count; k++)
+        write_plain_text(l, cell_text(l, row, o->by.keys[k]), str_of(o->separator));
+}
+
 static void write_figures(struct layout *l, const struct breakdown_row *row)
 {
     const struct rows_options *o = options_of(l);
@@ -153,8 +210,11 @@ static bool write_row(struct layout *l, uint32_t number, struct error *err)
 {
     const struct rows_options *o = options_of(l);
     const struct breakdown_row *row = &l->rows->b.rows[number];
-    write_figures(l, row);
-    for (unsigned k = 0; k < o->by.key_count; k++) {
+    if (o->separator)
+        write_plain_row(l, row);
+    else
+        write_figures(l, row);
+    for (unsigned k = 0; !o->separator && k < o->by.key_count; k++) {
         bool last = k + 1 == o->by.key_count;
         output_text(l->out, "  ");
         size_t used = write_text(l, cell_text(l, row, o->by.keys[k]), l->widths[k]);
@@ -175,7 +235,7 @@ static void write_rest(const struct layout *l)
                       rows_share(r, r->rest));
     if (r->b.left_out != 0)
         output_format(l->out, "# excluded by options: %.2f%%\n",
-                      rows_share(r, r->b.left_out));
+                      100 * r->b.left_out / r->b.total);
 }
 
 /* --- Events ------------------------------------------------------------------------ */

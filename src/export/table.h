@@ -23,12 +23,25 @@ enum table_sort {
     TABLE_SORT_MODULE,
 };
 
+/* The forms of call graphs, by perf's names. */
+enum graph_style {
+    GRAPH_TREE,    /* graph: shares of the event */
+    GRAPH_FRACTAL, /* shares of the calling or called function */
+    GRAPH_FLAT,    /* a column for each path of calls */
+    GRAPH_FOLDED,  /* a line for each path of calls */
+};
+
 /* One row per combination of keys, in perf report's layout. */
 struct rows_options {
     struct breakdown_options by;
     struct chain_tree_options graph; /* `min_weight` is set from the percentage */
     double graph_percent;            /* smaller calls are omitted */
-    bool samples, period;            /* columns: number of samples, and weight */
+    enum graph_style style;
+    bool weights;          /* folded: weights instead of shares */
+    uint32_t branches;     /* of a function in the call graph, or paths; 0: all */
+    bool samples, period;  /* columns: number of samples, and weight */
+    bool relative;         /* shares of what the filters include */
+    const char *separator; /* between columns, which are not aligned; or NULL */
 };
 
 struct table_options {

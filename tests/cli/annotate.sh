@@ -56,8 +56,19 @@ says "no sample is in a function named 'schedule'"
 status 1 stoke annotate $names _
 says "'_' is a part of the names of 2 functions"
 says 'one of: do_syscall_64, bpf_prog_0123_hook'
-status 2 stoke annotate
+status 2 stoke annotate ''
 says 'the name of a function is missing'
+
+# Without a name: the heaviest functions.
+status 0 stoke annotate $names
+[ "$(grep -c '^# .* in ' out)" -ge 2 ] || fail "$(cat out)"
+status 0 stoke annotate $names -n
+says '^samples    address' out
+says_not '%$' out
+status 0 stoke annotate $names --show-total-period do_syscall_64
+says '^ period    address' out
+status 0 stoke annotate $names --percent-limit 100
+says_not ' in ' out
 echo 'a;b 1' >in.folded
 status 1 stoke annotate a in.folded
 says 'the input is not a recording'

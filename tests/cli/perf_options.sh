@@ -13,15 +13,14 @@ record --group|braces
 record -S|--snapshot
 record --latency|stoke report --latency
 record --timestamp-filename|date
-report -t ,|--csv
-report -G|-g caller
 report --header|stoke info
-report -F overhead,sym|--sort
 report --hierarchy|stoke view
+report --group|a table for each event
 script -D|--show-mmap-events
 script --header|stoke info
 script --itrace=i1us|stoke trace
 annotate --group|--event
+annotate -d libc.so|stoke report -d
 END
 while IFS='|' read -r words instead; do
     status 2 stoke $words </dev/null
@@ -104,6 +103,84 @@ status 2 stoke fold --time 5,3 times.txt
 says "'5,3' ends before it begins"
 status 2 stoke fold --time 10%/x times.txt
 says 'invalid share of the time'
+
+# Forms of call graphs, columns and shares of perf report.
+cat >calls.txt <<'END'
+web 10/10 [000] 1.000000: 60 cycles:
+	1000 leaf (/bin/web)
+	2000 mid (/bin/web)
+	3000 main (/bin/web)
+
+web 10/10 [000] 1.150000: 30 cycles:
+	1000 leaf (/bin/web)
+	3000 main (/bin/web)
+
+db 20/20 [001] 1.260000: 10 cycles:
+	5000 [unknown] (/bin/db)
+
+END
+rows() {
+    status 0 stoke report -q "$@" calls.txt
+    grep -v '^#' out | tr -s ' \n' ' ' >words
+}
+has() {
+    grep -qF -- "$1" words || fail "no '$1' in $(cat words)"
+}
+has_not() {
+    ! grep -qF -- "$1" words || fail "'$1' in $(cat words)"
+}
+rows --no-children -g folded
+has '90.00% web web [.] leaf 60.00% leaf;mid;main 30.00% leaf;main 10.00%'
+rows --no-children -g folded,50
+has '60.00% leaf;mid;main 10.00%'
+rows --no-children -g folded,0,1
+has_not '30.00%'
+rows --no-children -g folded,0.5,callee,period
+has 'leaf 60 leaf;mid;main 30 leaf;main 10.00%'
+rows --no-children -g flat,0.5,caller
+has '60.00% main mid leaf 30.00% main leaf'
+rows -g fractal
+has '|--66.67%--mid | leaf | --33.33%--leaf'
+rows -G
+has '|--60.00%--mid'
+rows -g graph,0.5,1,caller
+has '60.00%--mid'
+has_not '30.00%--leaf'
+rows --max-stack 1 -G
+has_not '%--mid'
+rows -t, -n
+has '90.00%,90.00%,2,web,web,[.] leaf 90.00%,0.00%,0,web,web,[.] main'
+says '^# Children,Self,Samples,Command,Shared Object,Symbol$' out
+rows -t e -s sym
+has '90.00%e90.00%e[.] l.af'
+status 2 stoke report -t . calls.txt
+status 2 stoke report -t , --csv calls.txt
+rows -U
+has_not unknown
+says 'excluded by options: 10.00%' out
+rows --percentage relative -c web
+has '100.00% 100.00% web web [.] leaf'
+has '66.67% 0.00% web web [.] mid'
+says 'excluded by options: 10.00%' out
+rows --percentage absolute -c web
+has '90.00% 90.00% web web [.] leaf'
+rows -s time,sym
+has '60.00% 60.00% 1.0 [.] leaf'
+has '30.00% 30.00% 1.1 [.] leaf'
+rows -F overhead,sample,sym
+has '90.00% 2 [.] leaf 10.00% 1 [.] [unknown]'
+rows -F overhead_children,comm,period
+has '90.00% 90.00% 90 web'
+status 2 stoke report -s cgroup calls.txt
+says "the key 'cgroup' of perf report does not exist here"
+
+# Functions and modules of perf script.
+status 0 stoke script -q -S leaf,other -F comm,ip,sym calls.txt
+[ "$(grep -c leaf out)" = 2 ] || fail "$(cat out)"
+says_not unknown out
+status 0 stoke script -q --dsos db calls.txt
+says_not leaf out
+says unknown out
 
 # As with perf, a command beside running processes only sets the duration.
 status 0 stoke record -o own.data -p $$ -- sleep 0.1

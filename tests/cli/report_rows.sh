@@ -151,8 +151,8 @@ says "'in.folded' cannot be combined with --input"
 status 2 stoke report -s comm,nothing in.folded
 says "unknown key 'nothing'"
 status 2 stoke report -s , in.folded
-status 2 stoke report --call-graph=flat in.folded
-says "invalid call graph 'flat'"
+status 2 stoke report --call-graph=address in.folded
+says "invalid call graph 'address'"
 status 2 stoke report --tree -g caller in.folded
 says 'cannot be combined with rows by keys'
 status 2 stoke report -g caller --csv in.folded

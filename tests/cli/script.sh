@@ -63,7 +63,7 @@ for name in tracepoints-formatted tracepoints-formatted-pipe; do
 done
 stoke script -q -F event,trace "$data/tracepoints.in" >out
 says '^sched:sched_switch: $' out
-for field in brstackinsn uregs cgroup; do
+for field in brstackinsn brstacksym cgroup; do
     status 2 stoke script -F +$field "$data/file.in"
     says "the field '$field' of perf script is not printed$"
     says 'try: fields: comm, '

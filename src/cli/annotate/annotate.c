@@ -10,10 +10,14 @@
 
 struct annotate_settings {
     struct load_settings load;
-    const char *event, *output, *symbol;
+    const char *event, *output, *symbol, *style;
     struct name_list inputs;
-    bool json, whole;
+    double least;
+    bool json, whole, counts, weights;
 };
+
+/* Without the name of a function: how many, the heaviest. */
+#define FUNCTIONS_MOST 10
 
 #define OFF(field) offsetof(struct annotate_settings, field)
 
@@ -27,6 +31,14 @@ static const struct option annotate_options[] = {
     {"json", 0, NULL, "JSON output for scripts", OPTION_FLAG, OFF(json)},
     {"whole", 0, NULL, "all lines and instructions (default: those near samples)",
      OPTION_FLAG, OFF(whole)},
+    {"show-nr-samples", 'n', NULL, "numbers of samples instead of shares", OPTION_FLAG,
+     OFF(counts)},
+    {"show-total-period", 0, NULL, "weights instead of shares", OPTION_FLAG,
+     OFF(weights)},
+    {"percent-limit", 0, "P", "no functions below P percent of the samples",
+     OPTION_NUMBER, OFF(least), .least = 0, .most = 100},
+    {"disassembler-style", 'M', "STYLE", "of objdump: intel, att, no-aliases",
+     OPTION_STRING, OFF(style)},
     {"output", 'o', "FILE", "output file (default: standard output)", OPTION_STRING,
      OFF(output)},
     {0}};
@@ -74,7 +86,9 @@ static bool write_annotations(const struct annotate_settings *s,
     struct annotate_output to = {.out = &o,
                                  .colour =
                                      strcmp(path, "-") == 0 && os_terminal_of(1).colour,
-                                 .whole = s->whole};
+                                 .whole = s->whole,
+                                 .counts = s->counts,
+                                 .weights = s->weights};
     bool ok =
         (s->json ? annotate_write_json(a, true, &o) : annotate_write_text(a, &to)) ||
         error_memory(err);
@@ -93,17 +107,22 @@ static int annotate_run(void *settings, int file_count, char **files)
     bool named = s->symbol || file_count;
     struct annotations a = {.function = s->symbol ? s->symbol
                                         : named   ? files[0]
-                                                  : "",
+                                                  : NULL,
+                            .most = FUNCTIONS_MOST,
+                            .least = s->least,
+                            .style = s->style,
                             .event_pattern = s->event};
-    if (a.function[0] == 0) {
+    if (a.function && a.function[0] == 0) {
         error_set(&err, "the name of a function is missing");
         error_hint(&err, "stoke annotate FUNCTION [FILE]; 'stoke report' lists them");
         message_error(&err);
         return STATUS_USAGE;
     }
     s->load.import.lines = true;
-    file_count -= s->symbol == NULL;
-    files += s->symbol == NULL;
+    if (named && !s->symbol) {
+        file_count--;
+        files++;
+    }
     bool ok = load_inputs(&s->load, &s->inputs, &file_count, &files, &err) &&
               collect(s, &a, file_count, files, &err) && write_annotations(s, &a, &err);
     arena_deinit(&a.arena);
@@ -113,8 +132,9 @@ static int annotate_run(void *settings, int file_count, char **files)
 const struct command command_annotate = {
     .name = "annotate",
     .summary = "where in a function the time is: by line and by instruction",
-    .usage = "[OPTION...] FUNCTION [FILE...]",
-    .examples = "  stoke annotate compress\n"
+    .usage = "[OPTION...] [FUNCTION [FILE...]]",
+    .examples = "  stoke annotate               # the heaviest functions of ./perf.data\n"
+                "  stoke annotate compress\n"
                 "  stoke annotate --event cycles 'std::sort' perf.data\n",
     .groups = annotate_groups,
     .settings_size = sizeof(struct annotate_settings),

@@ -9,7 +9,8 @@
 struct annotate_output {
     struct output *out;
     bool colour;
-    bool whole; /* all lines and instructions, not only those near samples */
+    bool whole;           /* all lines and instructions, not only those near samples */
+    bool counts, weights; /* numbers of samples, or their weights, instead of shares */
 };
 
 /* The writers return false if memory is short. */

@@ -97,12 +97,17 @@ struct writer {
     const struct annotations *a;
     const struct annotation *f;
     struct sources *sources;
-    bool whole;
+    bool whole, counts, weights;
 };
 
 static double share(double part, double whole)
 {
     return whole > 0 ? part * 100 / whole : 0;
+}
+
+static const char *figure_heading(const struct writer *w)
+{
+    return w->counts ? "samples" : w->weights ? " period" : "  share";
 }
 
 /* "* 45.21%", in colour if it is hot; nothing without samples. */
@@ -116,7 +121,12 @@ static void write_share(const struct writer *w, const struct annotated *samples)
     bool coloured = w->colour && percent >= WARM;
     if (coloured)
         output_text(w->out, percent >= HOT ? "\x1b[31m" : "\x1b[32m");
-    output_format(w->out, "%c %6.2f%%", percent >= HOT ? '*' : ' ', percent);
+    if (w->counts)
+        output_format(w->out, "%9llu", (unsigned long long)samples->count);
+    else if (w->weights)
+        output_format(w->out, "%9.0f", samples->weight);
+    else
+        output_format(w->out, "%c %6.2f%%", percent >= HOT ? '*' : ' ', percent);
     if (coloured)
         output_text(w->out, "\x1b[0m");
 }
@@ -186,7 +196,7 @@ static size_t write_file(const struct writer *w, const struct annotated_line *li
     size_t of_file = range.count;
     if (!source || !(sampled || w->whole))
         return of_file;
-    output_text(w->out, "\n  share       line  ");
+    output_format(w->out, "\n%s       line  ", figure_heading(w));
     visible_print(w->out, strings_get(&w->f->files, lines[0].file));
     output_text(w->out, source->found ? "\n" : " (not on this machine)\n");
     for (size_t i = 0; i < of_file; i++) {
@@ -265,7 +275,7 @@ static void write_code(const struct writer *w)
 {
     const struct annotation *f = w->f;
     uint64_t last = 0;
-    output_text(w->out, "\n  share    address  ");
+    output_format(w->out, "\n%s    address  ", figure_heading(w));
     output_text(w->out, f->code_count ? "instruction" : "no instructions: ");
     visible_print(w->out, f->no_code);
     output_char(w->out, '\n');
@@ -305,7 +315,8 @@ bool annotate_write_text(const struct annotations *a, const struct annotate_outp
     for (size_t i = 0; i < a->count; i++) {
         const struct annotation *f = &a->items[i];
         struct sources sources = sources_of(f);
-        struct writer w = {to->out, to->colour, a, f, &sources, to->whole};
+        struct writer w = {to->out,  to->colour, a,          f,
+                           &sources, to->whole,  to->counts, to->weights};
         if (i)
             output_char(to->out, '\n');
         write_head(&w);

@@ -2,6 +2,7 @@
 #include "cli/script/choice.h"
 #include "base/glob.h"
 #include "base/number.h"
+#include "model/name.h"
 #include "model/profile.h"
 
 /* --- Values of options ------------------------------------------------------------- */
@@ -137,6 +138,14 @@ bool script_wants(struct script_choice *c, const struct script_origin *of,
                   is_in_time(c, of->time, span);
     c->has_output |= chosen;
     return chosen;
+}
+
+bool script_wants_function(const struct script_wishes *w, struct str name,
+                           struct str module)
+{
+    return (is_listed(w->symbols, name) ||
+            is_listed(w->symbols, name_without_arguments(name))) &&
+           (is_listed(w->dsos, module) || is_listed(w->dsos, str_basename(module)));
 }
 
 /* --- Missing items ----------------------------------------------------------------- */

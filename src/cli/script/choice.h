@@ -24,7 +24,8 @@ struct script_events {
 };
 
 struct script_wishes {
-    const char *comms; /* names with commas between them, or NULL */
+    const char *comms;          /* names with commas between them, or NULL */
+    const char *symbols, *dsos; /* of the innermost frame; as comms */
     struct script_events events;
     struct number_set pids, tids, cpus;
     struct script_times times;
@@ -71,6 +72,10 @@ void script_choice_deinit(struct script_choice *c);
 /* True if it is printed. */
 bool script_wants(struct script_choice *c, const struct script_origin *of,
                   const struct script_span *span);
+
+/* True if samples that end in the function are printed. */
+bool script_wants_function(const struct script_wishes *w, struct str name,
+                           struct str module);
 
 /* Called at the end: false, with err set, if nothing was printed, or if a requested item
  * is not in the input. */

@@ -24,6 +24,8 @@ static const struct {
     {"misc", FIELD_MISC, 0},
     {"brstack", FIELD_BRSTACK, PERF_SAMPLE_BRANCH_STACK},
     {"trace", FIELD_TRACE, PERF_SAMPLE_RAW},
+    {"iregs", FIELD_IREGS, PERF_SAMPLE_REGS_INTR},
+    {"uregs", FIELD_UREGS, PERF_SAMPLE_REGS_USER},
 };
 #define FIELDS (sizeof fields / sizeof *fields)
 
@@ -45,20 +47,14 @@ const char *script_field_name(uint32_t field)
 /* True if perf script has this field: then it is not a spelling mistake. */
 static bool is_of_perf(struct str name)
 {
-    static const char *const others[] = {"iregs",          "uregs",
-                                         "brstacksym",     "brstackoff",
-                                         "brstackinsn",    "brstackinsnlen",
-                                         "bpf-output",     "insn",
-                                         "insnlen",        "callindent",
-                                         "synth",          "metric",
-                                         "srccode",        "tod",
-                                         "data_src",       "ipc",
-                                         "data_page_size", "code_page_size",
-                                         "cgroup",         "ins_lat",
-                                         "retire_lat",     "machine_pid",
-                                         "vcpu",           "flags",
-                                         "dsoff",          "disasm",
-                                         "brstackdisasm",  "brcntr"};
+    static const char *const others[] = {
+        "brstacksym",    "brstackoff", "brstackinsn",    "brstackinsnlen",
+        "bpf-output",    "insn",       "insnlen",        "callindent",
+        "synth",         "metric",     "srccode",        "tod",
+        "data_src",      "ipc",        "data_page_size", "code_page_size",
+        "cgroup",        "ins_lat",    "retire_lat",     "machine_pid",
+        "vcpu",          "flags",      "dsoff",          "disasm",
+        "brstackdisasm", "brcntr"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (str_equal(name, str_of(others[i])))
             return true;

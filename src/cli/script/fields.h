@@ -24,6 +24,8 @@ enum script_field {
     FIELD_MISC = 1 << 15,
     FIELD_BRSTACK = 1 << 16,
     FIELD_TRACE = 1 << 17,
+    FIELD_IREGS = 1 << 18,
+    FIELD_UREGS = 1 << 19,
 };
 
 /* Types of events that perf distinguishes here: those of enum perf_event_type, and all

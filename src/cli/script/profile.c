@@ -50,7 +50,8 @@ static struct script_head head_of(const struct writer *w, const struct sample *s
     uint32_t fields = w->settings->fields.shown[PERF_TYPE_KNOWN];
     fields &= s->cpu == CPU_NONE ? ~(uint32_t)FIELD_CPU : UINT32_MAX;
     fields &= s->time == TIME_NONE ? ~(uint32_t)FIELD_TIME : UINT32_MAX;
-    h.fields = fields & ~(uint32_t)(FIELD_MISC | FIELD_ADDR | FIELD_BRSTACK);
+    h.fields = fields & ~(uint32_t)(FIELD_MISC | FIELD_ADDR | FIELD_BRSTACK |
+                                    FIELD_IREGS | FIELD_UREGS);
     return h;
 }
 
@@ -81,6 +82,11 @@ static void write_sample(const struct writer *w, const struct sample *s)
                                .cpu = h.cpu,
                                .time = h.time};
     if (!script_wants(w->choice, &of, &w->span))
+        return;
+    const struct frame *leaf = &p->frames[p->stacks[s->stack].frame];
+    if (!script_wants_function(&w->settings->wishes,
+                               frame_name(p, p->stacks[s->stack].frame),
+                               profile_string(p, p->modules[leaf->module].path)))
         return;
     h.pid = h.pid == ID_NONE ? 0 : h.pid;
     h.tid = h.tid == ID_NONE ? h.pid : h.tid;

@@ -148,6 +148,10 @@ static void write_sample(struct slot *slot, const struct script_head *h,
     if (fields & FIELD_WEIGHT)
         output_format(o, "%16llu", (unsigned long long)s->weight);
     slot->head_size = o->used;
+    if (fields & FIELD_IREGS)
+        script_write_registers(o, perf_machine(d, &s->interrupt), &s->interrupt);
+    if (fields & FIELD_UREGS)
+        script_write_registers(o, perf_machine(d, &s->user), &s->user);
     if (fields & FIELD_BRSTACK)
         script_write_branches(o, s->branches);
     if (fields & FIELD_PHYS_ADDR)
@@ -197,6 +201,13 @@ static bool shows_record(const struct script_settings *s, uint32_t type)
     case PERF_LOST:
     case PERF_LOST_SAMPLES:
         return s->shows_lost;
+    case PERF_SWITCH:
+    case PERF_SWITCH_CPU_WIDE:
+        return s->shows_switches;
+    case PERF_NAMESPACES:
+        return s->shows_namespaces;
+    case PERF_CGROUP:
+        return s->shows_cgroups;
     default:
         return false;
     }
@@ -217,6 +228,11 @@ static struct str comm_of_record(struct perf_profile *p, const struct perf_recor
         return perf_profile_comm(p, map.pid, map.tid);
     if (is_task && perf_task_of(d, record, &task))
         return perf_profile_comm(p, task.pid, task.tid);
+    if (record->type == PERF_NAMESPACES) {
+        struct bytes b = perf_body(d, record);
+        uint32_t pid = bytes_u32(&b), tid = bytes_u32(&b);
+        return perf_profile_comm(p, pid, tid);
+    }
     return perf_profile_comm(p, id->pid, id->tid);
 }
 
@@ -327,6 +343,21 @@ static void write_stack(struct script_recording *r, const struct perf_profile *p
     }
 }
 
+/* False if the options exclude the function that the sample ends in. */
+static bool is_function_selected(const struct script_recording *r,
+                                 const struct perf_profile *p, const struct item *item)
+{
+    const struct script_wishes *w = &r->settings->wishes;
+    if (!w->symbols && !w->dsos)
+        return true;
+    if (item->count == 0)
+        return false;
+    struct perf_location_info l =
+        perf_profile_location(p, r->locations[item->first + item->count - 1]);
+    struct str name = l.frame_count ? l.frames[l.frame_count - 1].name : l.symbol;
+    return script_wants_function(w, name, l.module);
+}
+
 static void write_item(struct script_recording *r, const struct perf_profile *p,
                        const struct item *item)
 {
@@ -336,6 +367,8 @@ static void write_item(struct script_recording *r, const struct perf_profile *p,
         output_str(r->out, text);
         return;
     }
+    if (!is_function_selected(r, p, item))
+        return;
     output_str(r->out, str_head(text, slot->head_size));
     if (slot->fields & FIELD_IP)
         write_stack(r, p, slot, item);

@@ -14,7 +14,8 @@
 static const struct option script_options[] = {
     {"fields", 'F', "LIST",
      "fields to print: comm,tid,pid,time,cpu,event,ip,sym,dso,addr,symoff,srcline,period,"
-     "weight,phys_addr,misc,brstack; or +FIELD and -FIELD; for one type of events "
+     "weight,phys_addr,misc,brstack,iregs,uregs; or +FIELD and -FIELD; for one type of "
+     "events "
      "TYPE:LIST",
      OPTION_PARSED, OFF(fields), .parse = script_fields_parse},
     {"max-stack", 0, "N", "maximum number of frames per stack", OPTION_INT,
@@ -25,6 +26,12 @@ static const struct option script_options[] = {
      OFF(wishes.events), .parse = script_events_parse},
     {"comms", 'c', "LIST", "only threads with these names", OPTION_STRING,
      OFF(wishes.comms)},
+    {"symbols", 'S', "LIST",
+     "only samples whose innermost function has one of these names", OPTION_STRING,
+     OFF(wishes.symbols)},
+    {"dsos", 0, "LIST",
+     "only samples whose innermost function is in one of these modules", OPTION_STRING,
+     OFF(wishes.dsos)},
     {"pid", 0, "LIST", "only these processes: 7,12-15", OPTION_PARSED, OFF(wishes.pids),
      .parse = transforms_parse_numbers},
     {"tid", 0, "LIST", "only these threads", OPTION_PARSED, OFF(wishes.tids),
@@ -47,6 +54,12 @@ static const struct option script_options[] = {
      OFF(shows_tasks)},
     {"show-lost-events", 0, NULL, "recordings: also print where samples were lost",
      OPTION_FLAG, OFF(shows_lost)},
+    {"show-switch-events", 0, NULL, "recordings: also print switches of threads",
+     OPTION_FLAG, OFF(shows_switches)},
+    {"show-namespace-events", 0, NULL, "recordings: also print namespaces of processes",
+     OPTION_FLAG, OFF(shows_namespaces)},
+    {"show-cgroup-events", 0, NULL, "recordings: also print control groups", OPTION_FLAG,
+     OFF(shows_cgroups)},
     {"input", 'i', "FILE", "input file, like FILE (repeatable)", OPTION_LIST,
      OFF(inputs)},
     {"output", 'o', "FILE", "output file (default: standard output)", OPTION_STRING,
@@ -72,7 +85,8 @@ static bool print_samples(struct script_settings *s, struct script_choice *choic
     if (!r)
         return error_memory(err);
     s->load.consumer = script_recording_consumer(r);
-    s->load.import.empty = s->shows_maps || s->shows_tasks || s->shows_lost;
+    s->load.import.empty = s->shows_maps || s->shows_tasks || s->shows_lost ||
+                           s->shows_switches || s->shows_namespaces || s->shows_cgroups;
     struct profile *p = load_profiles(&s->load, file_count, files, err);
     if (p && p->facts.samples == 0 && !s->load.quiet)
         message_note("the recording has no samples");

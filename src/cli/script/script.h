@@ -16,6 +16,7 @@ struct script_settings {
     int64_t max_stack;
     struct script_clock clock;
     bool no_chain, shows_maps, shows_tasks, shows_lost;
+    bool shows_switches, shows_namespaces, shows_cgroups;
 };
 
 /* Prints the samples of recordings as they are read: a consumer. */

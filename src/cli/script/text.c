@@ -180,6 +180,36 @@ void script_write_branches(struct output *o, struct perf_words branches)
     }
 }
 
+/* --- Registers --------------------------------------------------------------------- */
+
+/* The names of perf; those of other architectures are numbers. */
+static const char *register_name(enum architecture machine, unsigned number, char *text,
+                                 size_t size)
+{
+    static const char *const names[] = {
+        "AX", "BX", "CX", "DX", "SI", "DI", "BP",  "SP",  "IP",  "FLAGS", "CS",  "SS",
+        "DS", "ES", "FS", "GS", "R8", "R9", "R10", "R11", "R12", "R13",   "R14", "R15"};
+    if (machine == ARCH_X86_64 && number < sizeof names / sizeof *names)
+        return names[number];
+    format_text(text, size, "x%u", number);
+    return text;
+}
+
+void script_write_registers(struct output *o, enum architecture machine,
+                            const struct perf_registers *registers)
+{
+    char text[16];
+    size_t at = 0;
+    output_format(o, " ABI:%llu ", (unsigned long long)registers->abi);
+    for (unsigned i = 0; i < 64; i++) {
+        if (!(registers->mask >> i & 1) || at >= perf_word_count(registers->values))
+            continue;
+        output_format(o, "%5s:0x", register_name(machine, i, text, sizeof text));
+        write_hex(o, perf_word(registers->values, at++), 0);
+        output_char(o, ' ');
+    }
+}
+
 /* --- Records that are not samples -------------------------------------------------- */
 
 static void write_map(struct output *o, const struct perf_record *r,
@@ -232,6 +262,62 @@ static void write_task(struct output *o, const struct perf_record *r,
                   (int)t->parent_pid, (int)t->parent_tid);
 }
 
+static void write_switch(struct output *o, const struct perf_data *d,
+                         const struct perf_record *r)
+{
+    bool out = r->misc & PERF_MISC_SWITCH_OUT;
+    const char *how = !out                                        ? "IN         "
+                      : !(r->misc & PERF_MISC_SWITCH_OUT_PREEMPT) ? "OUT        "
+                                                                  : "OUT preempt";
+    if (r->type == PERF_SWITCH) {
+        output_format(o, "PERF_RECORD_SWITCH %s\n", how);
+        return;
+    }
+    struct bytes b = perf_body(d, r);
+    int pid = (int)bytes_u32(&b), tid = (int)bytes_u32(&b);
+    output_format(o, "PERF_RECORD_SWITCH_CPU_WIDE %s  %s pid/tid: %5d/%-5d\n", how,
+                  out ? "next" : "prev", pid, tid);
+}
+
+#define NAMESPACES_MOST 64
+
+static bool write_namespaces(struct output *o, const struct perf_data *d,
+                             const struct perf_record *r)
+{
+    static const char *const names[] = {"net",  "uts", "ipc",   "pid",
+                                        "user", "mnt", "cgroup"};
+    struct bytes b = perf_body(d, r);
+    int pid = (int)bytes_u32(&b), tid = (int)bytes_u32(&b);
+    uint64_t count = bytes_u64(&b);
+    if (b.failed || count > NAMESPACES_MOST || count > bytes_left(&b) / 16)
+        return false;
+    output_format(o, "PERF_RECORD_NAMESPACES %d/%d - nr_namespaces: %u\n\t\t[", pid, tid,
+                  (unsigned)count);
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t device = bytes_u64(&b), inode = bytes_u64(&b);
+        output_format(o, "%s%u/%s: %llu/", i && i % 4 == 0 ? "\n\t\t " : "", i,
+                      i < sizeof names / sizeof *names ? names[i] : "unknown",
+                      (unsigned long long)device);
+        write_hex_marked(o, inode);
+        output_text(o, i + 1 < count ? ", " : "");
+    }
+    output_text(o, "]\n");
+    return true;
+}
+
+static bool write_cgroup(struct output *o, const struct perf_data *d,
+                         const struct perf_record *r)
+{
+    uint64_t id;
+    struct str path;
+    if (!perf_cgroup_of(d, r, &id, &path))
+        return false;
+    output_format(o, "PERF_RECORD_CGROUP cgroup: %llu ", (unsigned long long)id);
+    output_str(o, path);
+    output_char(o, '\n');
+    return true;
+}
+
 bool script_write_record(struct output *o, const struct perf_data *d,
                          const struct perf_record *r)
 {
@@ -260,6 +346,14 @@ bool script_write_record(struct output *o, const struct perf_data *d,
                       r->type == PERF_LOST ? "LOST" : "LOST_SAMPLES",
                       (unsigned long long)lost);
         return true;
+    case PERF_SWITCH:
+    case PERF_SWITCH_CPU_WIDE:
+        write_switch(o, d, r);
+        return true;
+    case PERF_NAMESPACES:
+        return write_namespaces(o, d, r);
+    case PERF_CGROUP:
+        return write_cgroup(o, d, r);
     default:
         return false;
     }

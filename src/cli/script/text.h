@@ -36,6 +36,10 @@ void script_write_event(struct output *o, const struct script_head *h);
 /* The branches that were recorded, the newest first: "0x1100/0x2200/P/-/-/0/COND  ". */
 void script_write_branches(struct output *o, struct perf_words branches);
 
+/* Registers that were recorded: " ABI:2    AX:0x1 ". */
+void script_write_registers(struct output *o, enum architecture machine,
+                            const struct perf_registers *registers);
+
 /* The text of a record that is not a sample, after its head, with the end of the line.
  * False if records of this type are not printed. */
 bool script_write_record(struct output *o, const struct perf_data *d,
