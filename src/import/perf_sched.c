@@ -21,7 +21,8 @@ struct task {
     bool away;
     struct sample sample; /* its time is the switch away from the CPU */
     double slept;         /* from sched_stat_* events since then, ns; or 0 */
-    stack_id chain; /* its last wait with the waker's stack, until it leaves again */
+    stack_id chain;     /* its last wait with the waker's stack, until it leaves again */
+    size_t chain_depth; /* frames */
 };
 
 enum sched_event { EVENT_NONE, EVENT_SWITCH, EVENT_SLEPT };
@@ -164,6 +165,10 @@ static void add_stack(struct sched_reader *r, stack_id stack)
     builder_path_reverse(r->b, from);
 }
 
+/* Maximum frames of a chain. Threads that wake each other in turn have chains without an
+ * end, and each wait has a longer one. */
+#define CHAIN_MOST 256
+
 /* The path has the waker's frames, leaf first. They continue the stack of the wait. */
 static void add_waker(struct sched_reader *r, uint32_t sleeper)
 {
@@ -179,10 +184,15 @@ static void add_waker(struct sched_reader *r, uint32_t sleeper)
     for (size_t i = 0; i < count; i++)
         builder_path_add(r->b, r->scratch[i]);
     builder_path_add(r->b, builder_named_frame(r->b, r->waker));
-    if (r->options->wake_chains && waker && waker->chain) {
+    bool chained = r->options->wake_chains && waker && waker->chain;
+    if (chained && r->b->path.count + waker->chain_depth >= CHAIN_MOST) {
+        builder_warn(r->b, "a chain of wakers that is too long was cut", r->lines.number,
+                     1, STR(""));
+    } else if (chained) {
         builder_path_add(r->b, builder_named_frame(r->b, STR("-")));
         add_stack(r, waker->chain);
     }
+    task->chain_depth = r->b->path.count;
     task->sample.stack = task->chain = builder_path_from_root(r->b);
 }
 
@@ -198,7 +208,7 @@ static void end_event(struct sched_reader *r)
         if (task && task->away &&
             task->slept <= 0) { /* the same sleep may be in the file twice */
             task->slept = r->slept;
-            if (r->options->wakers)
+            if (r->options->wakers && !task->chain)
                 add_waker(r, (uint32_t)(task - r->tasks));
         }
     }
