@@ -2,7 +2,6 @@
 /* Removes the parts of names that differ between builds, calls or types. */
 #include "model/name.h"
 #include "transform/rewrite.h"
-#include <string.h>
 
 struct stripping {
     const struct strip_options *o;
@@ -41,8 +40,9 @@ static size_t package_length(struct str name)
             return 0;
     }
     size_t length = last < class.len ? last + 1 : 0;
+    struct str marks = STR("./-$@");
     for (size_t i = 0; i < length; i++)
-        if (!byte_is_word(name.ptr[i]) && !memchr("./-$@", name.ptr[i], 5))
+        if (!byte_is_word(name.ptr[i]) && str_find(marks, name.ptr[i]) == marks.len)
             return 0;
     return length;
 }
