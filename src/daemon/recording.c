@@ -3,12 +3,17 @@
 #include "base/format.h"
 #include "os/file.h"
 #include "os/machine.h"
+#include "store/store.h"
 #include <unistd.h>
 
 bool daemon_recording_init(struct daemon_recording *r, const char *store)
 {
+    char name[17];
     r->job = OS_JOB_NONE;
-    format_text(r->path, sizeof r->path, "%s.recording.stoke", store);
+    if (!store_location_is_address(store))
+        format_text(r->path, sizeof r->path, "%s.recording.stoke", store);
+    else if (os_random_text(name, sizeof name)) /* nobody can guess it */
+        format_text(r->path, sizeof r->path, "/tmp/stoke-%s.recording.stoke", name);
     unlink(r->path); /* of a daemon that was killed */
     return os_lock_init(&r->lock);
 }
