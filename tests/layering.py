@@ -66,7 +66,7 @@ PURE_SYMBOLS = {
     "strchr", "strncmp", "bcmp", "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_",
     "__tls_get_addr",
     "fabs", "floor", "ceil", "round", "trunc", "fmod", "log", "log2", "log10", "exp", "pow",
-    "sqrt", "cos", "sin", "erfc", "log1p",
+    "sqrt", "cos", "sin", "erfc", "expm1", "log1p",
 }
 FILE_SYMBOLS = {"demangle.c.o": {"__cxa_demangle"}}
 PURE_SYMBOL_PREFIXES = ("inflate", "deflate", "ZSTD_", "libdeflate_", "lzma_", "regcomp", "regexec", "regfree",

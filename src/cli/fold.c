@@ -20,6 +20,9 @@ static const struct option fold_options[] = {
     {"output", 'o', "FILE", "write to FILE (default: standard output)", OPTION_STRING,
      OFF(output)},
     {"", 'n', "N", NULL, OPTION_INT, OFF(load.threads), .least = 0, .most = 4096},
+    /* of stackcollapse-xdebug.php */
+    {"", 'c', NULL, NULL, OPTION_FLAG, OFF(names.counts)},
+    {"", 't', NULL, NULL, OPTION_IGNORED, 0},
     {0}};
 
 static const struct option_group fold_groups[] = {

@@ -95,6 +95,7 @@ static bool takes_anything(const struct option *o)
                                         "comm,only-comm",
                                         "drop-comm",
                                         "base",
+                                        "field-separator",
                                         "comms",
                                         "dso,dsos",
                                         "symbol,symbols"};

@@ -81,7 +81,7 @@ def check_stacks(found):
             why = wrong_stack(stack)
             if why:
                 wrong[f"{why}: {';'.join(stack)[-1500:]}"] += count
-    if total and sum(wrong.values()) <= 0.002 * total + 1:
+    if total and sum(wrong.values()) <= 0.01 * total + 1:
         return ""
     return "\n".join([f"{total} samples with work"] +
                      [f"{n} of {total}: {why}" for why, n in wrong.most_common(3)])

@@ -56,8 +56,6 @@ const struct option names_options[] = {
      OPTION_FLAG, OFF(sched.chains)},
     {"verbose", 'v', "VARIABLE", NULL, OPTION_PARSED, OFF(sched), .parse = parse_variable,
      .fallback = ""},
-    {"", 'c', NULL, NULL, OPTION_FLAG, OFF(counts)}, /* of stackcollapse-xdebug.php */
-    {"", 't', NULL, NULL, OPTION_IGNORED, 0},
     {0}};
 
 void names_prepare(const struct names_settings *s, enum thread_style otherwise,
