@@ -224,7 +224,9 @@ static bool add_piece(struct interpreter_runtime *r, struct memory *m, uint64_t 
         return true;
     for (uint64_t i = 0; size - i >= ruby->walk.frame_stride && !m->failed;
          i += ruby->walk.frame_stride) {
-        *is_last = !interpreter_array_frame(m, &ruby->walk, bytes + i, &walked);
+        bool is_stale; /* the thread is stopped */
+        *is_last =
+            !interpreter_array_frame(m, &ruby->walk, bytes + i, &walked, &is_stale);
         if (*is_last || m->failed)
             return true;
         if (!add_frame(r, m, &walked, stack, scratch))

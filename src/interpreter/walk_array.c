@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpreter/walk_array.h"
+#include "interpreter/ruby.h"
 #include "interpreter/walk.h"
 
 #define ATTEMPTS 4
@@ -10,6 +11,7 @@ struct walk {
     struct memory memory;
     const struct interpreter_walk *layout;
     uint64_t first, end;
+    bool is_stale; /* a frame was replaced between the reads of its code and its method */
     uint64_t seen[INTERPRETER_WALK_MAX]; /* what the frames contained */
     unsigned char window[WINDOW];
     uint64_t start, stop; /* of the memory in the window */
@@ -44,9 +46,16 @@ static uint64_t method_of(struct memory *m, uint64_t environment)
     return object == INTERPRETER_WALK_OBJECT_METHOD ? method & ~INTERPRETER_WALK_BITS : 0;
 }
 
+/* The code that a method executes. */
+static uint64_t code_of_method(struct memory *m, uint64_t method)
+{
+    uint64_t definition = memory_u64(m, method + RUBY_METHOD_DEFINITION);
+    return memory_u64(m, definition + RUBY_DEFINITION_CODE);
+}
+
 bool interpreter_array_frame(struct memory *m, const struct interpreter_walk *l,
                              const unsigned char *bytes,
-                             struct interpreter_walk_frame *frame)
+                             struct interpreter_walk_frame *frame, bool *is_stale)
 {
     uint64_t environment = memory_get_u64(bytes + l->frame_environment);
     uint64_t flags = memory_u64(m, environment), type = flags & INTERPRETER_WALK_TYPE;
@@ -72,6 +81,10 @@ bool interpreter_array_frame(struct memory *m, const struct interpreter_walk *l,
     frame->instruction =
         interpreter_walk_index(memory_get_u64(bytes + l->frame_instruction), start);
     uint64_t method = type == INTERPRETER_WALK_TYPE_CODE ? method_of(m, environment) : 0;
+    if (method && code_of_method(m, method) != code) {
+        *is_stale = true;
+        method = 0;
+    }
     frame->code = (method ? method : code) |
                   (flags & INTERPRETER_WALK_FINISH ? INTERPRETER_WALK_ENTRY : 0);
     return !m->failed;
@@ -108,8 +121,8 @@ static size_t read_frames(struct walk *w, struct interpreter_walk_frame *frames)
     for (uint64_t at = w->first; at < w->end && count < INTERPRETER_WALK_MAX;
          at += w->layout->frame_stride) {
         const unsigned char *bytes = frame_bytes(w, at);
-        if (!bytes ||
-            !interpreter_array_frame(&w->memory, w->layout, bytes, &frames[count]))
+        if (!bytes || !interpreter_array_frame(&w->memory, w->layout, bytes,
+                                               &frames[count], &w->is_stale))
             break;
         w->seen[count++] = contents(w->layout, bytes);
     }
@@ -143,10 +156,12 @@ enum interpreter_end interpreter_array_walk(const struct interpreter_access *acc
     *count = 0;
     for (unsigned i = 0; i < ATTEMPTS; i++) {
         w.memory.failed = w.memory.exhausted;
+        w.is_stale = false;
         if (!interpreter_array_bounds(&w.memory, layout, state, &w.first, &w.end))
             continue;
         size_t found = read_frames(&w, frames);
-        if (found == 0 || w.memory.failed || !are_same(&w, state, found))
+        if (found == 0 || w.memory.failed || !are_same(&w, state, found) ||
+            (w.is_stale && i + 1 < ATTEMPTS))
             continue;
         *count = found;
         return found == INTERPRETER_WALK_MAX ? INTERPRETER_TRUNCATED : INTERPRETER_WHOLE;

@@ -11,10 +11,11 @@ bool interpreter_array_bounds(struct memory *m, const struct interpreter_walk *l
                               uint64_t state, uint64_t *first, uint64_t *end);
 
 /* Reads a frame; false if it is none: below the outermost frame, or, with m->failed, not
- * readable. `bytes` are layout->frame_size of them. */
+ * readable. `bytes` are layout->frame_size of them. *is_stale is set if the frame was replaced
+ * meanwhile: its method is another one than that of its code, and is left out. */
 bool interpreter_array_frame(struct memory *m, const struct interpreter_walk *l,
                              const unsigned char *bytes,
-                             struct interpreter_walk_frame *frame);
+                             struct interpreter_walk_frame *frame, bool *is_stale);
 
 /* As interpreter_walk_thread (walk.h). */
 enum interpreter_end interpreter_array_walk(const struct interpreter_access *access,

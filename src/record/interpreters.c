@@ -238,12 +238,13 @@ static uint64_t address_of(struct record_interpreters *s, struct interpreters_pr
     uint64_t *known = idmap_put(&p->frames, &p->arena, key);
     if (known && *known)
         return *known;
-    if (!r->interpreter->describe(r, walked, &f))
+    bool described = r->interpreter->describe(r, walked, &f);
+    if (!described)
         f = (struct interpreter_frame){.function = STR("[code that was freed]"),
                                        .file = STR("")};
     uint64_t address =
         perf_interpreted_address(function_of(s, r->interpreter->name, &f), f.line);
-    if (known)
+    if (known && described) /* the next sample may succeed */
         *known = address;
     return address;
 }
