@@ -117,10 +117,8 @@ module.exports = (test) => {
         await until(page, () => window.stoke.live.recording.seconds > 1);
         assert.ok(await record.isDisabled(), "one recording at a time");
         await page.getByRole("button", { name: "Stop" }).click();
-        await until(page, () => window.stoke.live.recorded === "sh" && window.stoke.shown?.total > 0);
-        const { name, state } = await page.evaluate(() => ({ name: window.stoke.name, state: window.stoke.live.recording.state }));
-        assert.equal(name, "Recording of sh");
-        assert.equal(state, "recorded");
+        await until(page, () => window.stoke.live.recorded === "sh" && window.stoke.name === "Recording of sh" && window.stoke.shown?.total > 0);
+        assert.equal(await app(page, "live.recording.state"), "recorded");
         await page.locator(".status", { hasText: "Recording of sh" }).waitFor();
 
         /* It stays while the time goes on, until it is closed. */
