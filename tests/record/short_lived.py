@@ -33,8 +33,8 @@ def build(folder):
     return program if status == 0 else fails(err.decode("utf-8", "replace"))
 
 
-def recorder(folder, *words):
-    return [tap.STOKE, "record", "-F", str(RATE), "-o", os.path.join(folder, "x.data"), *words]
+def recorder(folder, *words, rate=RATE):
+    return [tap.STOKE, "record", "-F", str(rate), "-o", os.path.join(folder, "x.data"), *words]
 
 
 def sampled(err):
@@ -116,7 +116,8 @@ def check_nobody(folder, program):
     try:
         with open(PARANOID, "w", encoding="ascii") as file:
             file.write("2")
-        words = recorder(folder, "--", program, "processes", "300", "1")
+        # on a busy machine, 1 ms of work can take as long as the period of RATE
+        words = recorder(folder, "--", program, "processes", "600", "1", rate=99)
         words[0] = os.path.join(folder, "stoke")
         path = os.path.join(folder, "x.data")
         if os.path.exists(path):
