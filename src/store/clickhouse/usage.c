@@ -9,7 +9,7 @@ bool clickhouse_store_usage(struct store *base, struct store_usage *u, struct er
 /* A window that was sent again has several rows until the server merges them. */
 #define ONCE(what)                                                                   \
     "SELECT toUInt64(sum(v)) FROM (SELECT any(" what ") AS v FROM windows GROUP BY " \
-                                                     "block)"
+    "block)"
     const struct {
         const char *query;
         uint64_t *value;

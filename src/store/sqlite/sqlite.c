@@ -106,8 +106,7 @@ static bool open_store(struct store *base, const char *location, enum store_mode
     if (strlen(location) >= sizeof s->location)
         return error_set(err, "the name of the store is too long");
     format_text(s->location, sizeof s->location, "%s", location);
-    bool ok =
-        mode != STORE_READ ? sqlite_store_open_writer(s, err) : open_reader(s, err);
+    bool ok = mode != STORE_READ ? sqlite_store_open_writer(s, err) : open_reader(s, err);
     if (!ok && err->file[0] == 0)
         format_text(err->file, sizeof err->file, "%s", location);
     return ok;
