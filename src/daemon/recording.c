@@ -12,7 +12,7 @@ bool daemon_recording_init(struct daemon_recording *r, const char *store)
     r->job = OS_JOB_NONE;
     if (!store_location_is_address(store))
         format_text(r->path, sizeof r->path, "%s.recording.stoke", store);
-    else if (os_random_text(name, sizeof name)) /* nobody can guess it */
+    else if (os_random_text(name, sizeof name)) /* it is unpredictable */
         format_text(r->path, sizeof r->path, "/tmp/stoke-%s.recording.stoke", name);
     unlink(r->path); /* of a daemon that was killed */
     return os_lock_init(&r->lock);

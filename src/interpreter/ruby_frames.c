@@ -122,8 +122,7 @@ static bool is_there(const struct ruby *ruby, struct memory *m,
                                        memory_u32(m, at + RUBY_METHOD_NAME));
     } else {
         if (is_method(m, at))
-            at = memory_u64(m, memory_u64(m, at + RUBY_METHOD_DEFINITION) +
-                                   RUBY_DEFINITION_CODE);
+            at = interpreter_array_code(m, at);
         *body = memory_u64(m, at + RUBY_CODE_BODY);
         check = interpreter_walk_check(memory_u64(m, *body + l->body_start),
                                        memory_u32(m, *body + l->body_first));

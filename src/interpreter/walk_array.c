@@ -46,8 +46,7 @@ static uint64_t method_of(struct memory *m, uint64_t environment)
     return object == INTERPRETER_WALK_OBJECT_METHOD ? method & ~INTERPRETER_WALK_BITS : 0;
 }
 
-/* The code that a method executes. */
-static uint64_t code_of_method(struct memory *m, uint64_t method)
+uint64_t interpreter_array_code(struct memory *m, uint64_t method)
 {
     uint64_t definition = memory_u64(m, method + RUBY_METHOD_DEFINITION);
     return memory_u64(m, definition + RUBY_DEFINITION_CODE);
@@ -81,7 +80,7 @@ bool interpreter_array_frame(struct memory *m, const struct interpreter_walk *l,
     frame->instruction =
         interpreter_walk_index(memory_get_u64(bytes + l->frame_instruction), start);
     uint64_t method = type == INTERPRETER_WALK_TYPE_CODE ? method_of(m, environment) : 0;
-    if (method && code_of_method(m, method) != code) {
+    if (method && interpreter_array_code(m, method) != code) {
         *is_stale = true;
         method = 0;
     }

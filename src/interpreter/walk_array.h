@@ -17,6 +17,9 @@ bool interpreter_array_frame(struct memory *m, const struct interpreter_walk *l,
                              const unsigned char *bytes,
                              struct interpreter_walk_frame *frame, bool *is_stale);
 
+/* The code that a method executes. */
+uint64_t interpreter_array_code(struct memory *m, uint64_t method);
+
 /* As interpreter_walk_thread (walk.h). */
 enum interpreter_end interpreter_array_walk(const struct interpreter_access *access,
                                             const struct interpreter_walk *layout,

@@ -281,7 +281,7 @@ static bool binary_read(struct trace_reader *r, struct error *err)
     return true;
 }
 
-/* The most significant byte of a cycle is zero: text is no trace. */
+/* The most significant byte of a cycle is zero, so text is not a binary trace. */
 static int binary_probe(struct str head)
 {
     uint64_t valid;
