@@ -17,7 +17,7 @@ function busy(bench) {
     if (spawnSync("cc", ["-O0", "-g", LOAD, "-o", program]).status !== 0)
         return null;
     const child = spawn(program, { stdio: "ignore" });
-    bench.children.push({ close: () => child.kill("SIGKILL") });
+    bench.endWithTest(child, "SIGKILL");
     return child.pid;
 }
 

@@ -19,7 +19,7 @@ async function daemon(bench, options = {}) {
         });
         child.on("exit", () => resolve(0));
     });
-    bench.children.push({ close: () => child.kill("SIGTERM") });
+    bench.endWithTest(child);
     const stop = () => new Promise((done) => {
         child.on("exit", done);
         child.kill("SIGTERM");
@@ -38,7 +38,7 @@ async function daemonOrSkip(bench, options = {}) {
 
 function load(bench) {
     const busy = spawn("sh", ["-c", "while :; do :; done"]);
-    bench.children.push({ close: () => busy.kill("SIGKILL") });
+    bench.endWithTest(busy, "SIGKILL");
     return busy;
 }
 

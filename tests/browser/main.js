@@ -75,6 +75,22 @@ class Bench {
     note(text) {
         this.notes.push(text);
     }
+
+    /* The program ends with the test, before its folder is removed: it may still write there. */
+    endWithTest(child, signal = "SIGTERM") {
+        this.children.push({ close: () => ended(child, signal) });
+    }
+}
+
+/* Sends the signal and waits for the end; after PATIENCE the program is killed. */
+async function ended(child, signal) {
+    if (child.exitCode !== null || child.signalCode !== null)
+        return;
+    const end = new Promise((done) => child.once("exit", done));
+    const late = setTimeout(() => child.kill("SIGKILL"), PATIENCE);
+    child.kill(signal);
+    await end;
+    clearTimeout(late);
 }
 
 async function runOne(browser, test) {
@@ -90,8 +106,8 @@ async function runOne(browser, test) {
     for (const context of browser.contexts())
         await context.close();
     for (const child of bench.children)
-        child.close();
-    fs.rmSync(folder, { recursive: true });
+        await child.close();
+    fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
     return { why, notes: bench.notes };
 }
 

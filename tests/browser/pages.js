@@ -86,7 +86,7 @@ async function serveHome(bench) {
     fs.mkdirSync(folder, { recursive: true });
     const child = spawn(process.env.STOKE, ["view", "--no-browser", "-q"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"],
         env: { ...process.env, XDG_STATE_HOME: path.join(bench.folder, "state") } });
-    bench.children.push({ close: () => child.kill("SIGTERM") });
+    bench.endWithTest(child);
     bench.online = /^(file|blob|data):|^http:\/\/127\.0\.0\.1:/;
     const address = await new Promise((done, fail) => {
         child.stdout.once("data", (text) => done(String(text).trim()));

@@ -25,7 +25,7 @@ async function view(bench, lines, ...options) {
     child.stderr.on("data", (text) => {
         said.err += text;
     });
-    bench.children.push({ close: () => child.kill("SIGTERM") });
+    bench.endWithTest(child);
     bench.online = /^(file|blob|data):|^http:\/\/(127\.0\.0\.1|localhost):/;
     const address = await heard;
     return { address, port: new URL(address).port, next: async () => {
