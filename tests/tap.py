@@ -105,6 +105,16 @@ def run(args, **more):
     return status, out, err
 
 
+def output(args, **more):
+    """The output of a program that must succeed, as text."""
+    args = [str(a) for a in args]
+    status, out, err = run(args, **more)
+    if status != 0:
+        raise RuntimeError(f"{' '.join(args)}: status {status}: "
+                           f"{err.decode('utf-8', 'replace')[-600:]}")
+    return out.decode("utf-8", "surrogateescape")
+
+
 def crashed(status):
     """Why a status is not one of stoke's own; empty if it is."""
     if status is None:

@@ -125,8 +125,8 @@ static void write_side(const struct layout *t, const struct locks_lock *lock,
     }
 }
 
-/* Waits in which nobody is known to have held the lock: it was free, and the thread that was woken did
- * not run yet; or its holder released it after a timeout, or after the recording. */
+/* Waits without a known holder: the lock was free, and the woken thread did not run yet; or the
+ * holder released it after a timeout, or after the recording. */
 static void write_unheld(const struct layout *t, const struct locks_lock *lock)
 {
     double all = lock->weight[LOCKS_WAITED], rest = all - lock->weight[LOCKS_HELD];

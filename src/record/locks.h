@@ -4,12 +4,12 @@
  * A thread that calls futex(2) to wait and leaves its CPU waits for the lock at that address. A
  * thread that wakes it up in a call of futex is the one that released the lock: it is the holder
  * of all the time since the lock was taken, for all threads that waited meanwhile. The lock is
- * taken when the thread that was woken runs again: until then, nobody holds it, and the waits
- * are those for a CPU. So the time of a wait is divided among all who held the lock
- * during it, and not charged to the last of them.
+ * taken when the woken thread runs again: until then, no thread holds it, and the waits are
+ * those for a CPU. So the time of a wait is divided among all threads that held the lock during
+ * it, and not charged to the last of them.
  *
- * A release that wakes nobody is not a call: while a lock is not contended, nothing is known
- * and nothing costs. Memory grows with the locks that threads wait for, up to LOCKS_MOST. */
+ * A release that wakes no thread makes no system call: a lock without contention is not seen, and
+ * costs nothing. Memory grows with the locks that threads wait for, up to LOCKS_MOST. */
 #ifndef STOKE_RECORD_LOCKS_H
 #define STOKE_RECORD_LOCKS_H
 
@@ -69,7 +69,7 @@ void record_locks_return(struct record_locks *l, uint32_t tid);
 void record_locks_wait(struct record_locks *l, uint32_t pid, uint32_t tid, uint64_t time);
 
 /* A thread wakes another one up. Returns for how long it made threads wait, in ns, and sets
- * *lock; 0 if it is not the holder of the lock, or nobody waited. */
+ * *lock; 0 if it is not the holder of the lock, or no thread waited. */
 uint64_t record_locks_wake(struct record_locks *l, uint32_t waker, uint32_t woken,
                            uint64_t time, struct record_lock_wait *lock);
 

@@ -236,20 +236,44 @@ bool symtab_init_filtered(struct symbol_table *t, struct elf *file, struct elf *
     return !no_memory || error_memory(err);
 }
 
-static bool find_in_table(struct elf *e, uint32_t type, struct str name,
-                          uint64_t *address)
+/* The symbols of a table, in their order. */
+struct symbols {
+    const struct elf *elf;
+    struct bytes next;
+    struct str names;
+};
+
+/* An empty table if the file has none of that type. */
+static struct symbols symbols_of(struct elf *e, enum elf_section_type type)
 {
     const struct elf_section *s = elf_section_typed(e, type);
     if (!s || s->link >= e->section_count)
-        return false;
-    size_t size = e->is_64 ? 24 : 16;
-    struct str names = elf_section_bytes(e, &e->sections[s->link]);
-    struct bytes b = elf_cursor(e, elf_section_bytes(e, s));
-    while (bytes_left(&b) >= size) {
-        struct raw_symbol symbol = read_symbol(e, &b);
-        struct str text = str_part(names, symbol.name, name.len + 1);
-        if (symbol.section == SHN_UNDEF || text.len != name.len + 1 ||
-            text.ptr[name.len] != 0 || !str_starts(text, name))
+        return (struct symbols){.elf = e};
+    return (struct symbols){e, elf_cursor(e, elf_section_bytes(e, s)),
+                            elf_section_bytes(e, &e->sections[s->link])};
+}
+
+/* The next defined symbol; false at the end. */
+static bool next_symbol(struct symbols *s, struct raw_symbol *symbol)
+{
+    size_t size = s->elf->is_64 ? 24 : 16;
+    while (bytes_left(&s->next) >= size) {
+        *symbol = read_symbol(s->elf, &s->next);
+        if (symbol->section != SHN_UNDEF)
+            return true;
+    }
+    return false;
+}
+
+static bool find_in_table(struct elf *e, enum elf_section_type type, struct str name,
+                          uint64_t *address)
+{
+    struct symbols symbols = symbols_of(e, type);
+    struct raw_symbol symbol;
+    while (next_symbol(&symbols, &symbol)) {
+        struct str text = str_part(symbols.names, symbol.name, name.len + 1);
+        if (text.len != name.len + 1 || text.ptr[name.len] != 0 ||
+            !str_starts(text, name))
             continue;
         *address = symbol.value;
         return true;
@@ -266,18 +290,13 @@ bool symtab_find(struct elf *e, struct str name, uint64_t *address)
 static bool variable_in_table(struct elf *e, enum elf_section_type type, uint64_t address,
                               struct symtab_variable *v)
 {
-    const struct elf_section *s = elf_section_typed(e, type);
-    if (!s || s->link >= e->section_count)
-        return false;
-    size_t size = e->is_64 ? 24 : 16;
-    struct str names = elf_section_bytes(e, &e->sections[s->link]);
-    struct bytes b = elf_cursor(e, elf_section_bytes(e, s));
-    while (bytes_left(&b) >= size) {
-        struct raw_symbol symbol = read_symbol(e, &b);
-        if ((symbol.info & 15) != STT_OBJECT || symbol.section == SHN_UNDEF ||
-            address < symbol.value || address - symbol.value >= symbol.size)
+    struct symbols symbols = symbols_of(e, type);
+    struct raw_symbol symbol;
+    while (next_symbol(&symbols, &symbol)) {
+        if ((symbol.info & 15) != STT_OBJECT || address < symbol.value ||
+            address - symbol.value >= symbol.size)
             continue;
-        struct str text = str_skip(names, symbol.name);
+        struct str text = str_skip(symbols.names, symbol.name);
         size_t end = str_find(text, 0);
         if (end == 0 || end == text.len)
             continue;

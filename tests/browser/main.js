@@ -8,6 +8,7 @@ const { spawnSync } = require("child_process");
 const { chromium } = require("playwright-core");
 const { PATIENCE, watch } = require("./activity.js");
 
+const NOTABLE = 2; /* seconds; the time of longer tests is printed */
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
@@ -123,8 +124,12 @@ async function main() {
         { executablePath: process.env.CHROMIUM, args: FLAGS });
     let number = 0, failed = 0;
     for (const test of tests.filter((one) => one.name.includes(part))) {
+        const began = Date.now();
         const { why, notes } = await runOne(browser, test);
+        const seconds = (Date.now() - began) / 1000;
         console.log((why ? "not ok " : "ok ") + ++number + " - " + test.name);
+        if (seconds > NOTABLE)
+            notes.push(`took ${seconds.toFixed(1)} s`);
         for (const line of notes.concat(why ? why.split("\n") : []))
             console.log("# " + line);
         failed += why ? 1 : 0;

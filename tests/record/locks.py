@@ -21,14 +21,6 @@ LEAST = 4e6  # ns of tolerance, of a few hundred million
 TIMES = 40
 
 
-def output(args, **more):
-    status, out, err = tap.run(args, **more)
-    if status != 0:
-        raise RuntimeError(f"{' '.join(args)}: status {status}: "
-                           f"{err.decode('utf-8', 'replace')[-600:]}")
-    return out.decode("utf-8", "surrogateescape")
-
-
 def truth_of(text):
     """{(side, lock, function): ns}"""
     found = collections.Counter()
@@ -40,7 +32,7 @@ def truth_of(text):
 
 def reported(path):
     """The report, and its times in the form of the truth."""
-    report = json.loads(output([tap.STOKE, "report", "-q", "--locks", "--json", path]))
+    report = json.loads(tap.output([tap.STOKE, "report", "-q", "--locks", "--json", path]))
     found = collections.Counter()
     for lock in report["locks"]:
         for side, rows in (("waited", lock["waiters"]), ("held", lock["holders"])):
@@ -72,7 +64,7 @@ def check_times(report, folder, name, *words, by_user=True):
     the recorder may not keep up with the rings."""
     path = os.path.join(folder, name + ".data")
     for attempt in range(6):
-        truth = truth_of(output([tap.STOKE, "record", "-q", "--locks", "-o", path, *words,
+        truth = truth_of(tap.output([tap.STOKE, "record", "-q", "--locks", "-o", path, *words,
                                  "./locks", str(TIMES)], cwd=folder))
         locks, found = reported(path)
         wrong = wrong_times(found, truth, by_user)
@@ -100,19 +92,19 @@ def check_kinds(report, locks):
 
 def check_forms(report, path, locks):
     """CSV has the rows of JSON; the text has all locks; without locks, there is a hint."""
-    text = output([tap.STOKE, "report", "-q", "--locks", "--csv", path])
+    text = tap.output([tap.STOKE, "report", "-q", "--locks", "--csv", path])
     rows = list(csv.DictReader(io.StringIO(text)))
     expected = sum(len(lock["waiters"]) + len(lock["holders"]) for lock in locks)
     total = sum(int(row["ns"]) for row in rows if row["side"] == "waited")
     same = len(rows) == expected and total == sum(lock["waited_ns"] for lock in locks)
     report.result("CSV has the same rows", "" if same else text)
-    text = output([tap.STOKE, "report", "-q", "--locks", path])
+    text = tap.output([tap.STOKE, "report", "-q", "--locks", path])
     missing = [name for name in (*KINDS, "user_6", "held") if name not in text]
     report.result("the text has all locks", f"{missing}: {text}" if missing else "")
 
 
 def check_none(report, folder):
-    output([tap.STOKE, "record", "-q", "-F", "999", "-o", "none.data", "sh", "-c",
+    tap.output([tap.STOKE, "record", "-q", "-F", "999", "-o", "none.data", "sh", "-c",
             "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"], cwd=folder)
     status, _, err = tap.run([tap.STOKE, "report", "-q", "--locks", "none.data"], cwd=folder)
     report.result("without waits for locks, the option that records them is named",
@@ -131,7 +123,7 @@ def main():
         if status != 0:
             report.skip("locks", err.decode().splitlines()[0])
             report.done()
-        output(["cc", "-O2", "-g", "-fno-omit-frame-pointer", "-pthread", "-o",
+        tap.output(["cc", "-O2", "-g", "-fno-omit-frame-pointer", "-pthread", "-o",
                 os.path.join(folder, "locks"), SOURCE])
         path, locks = check_times(report, folder, "dwarf", "-g", "dwarf,8192", "-m", "8M")
         check_kinds(report, locks)

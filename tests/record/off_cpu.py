@@ -22,14 +22,6 @@ WITHIN = 0.02
 LEAST = 4e6  # ns of tolerance at start and end, of a few hundred million
 
 
-def output(args, **more):
-    status, out, err = tap.run(args, **more)
-    if status != 0:
-        raise RuntimeError(f"{' '.join(args)}: status {status}: "
-                           f"{err.decode('utf-8', 'replace')[-600:]}")
-    return out.decode("utf-8", "surrogateescape")
-
-
 def waited(text):
     """{function: ns}, as the program prints it."""
     found = collections.Counter()
@@ -41,7 +33,7 @@ def waited(text):
 
 def stacks(path, *words):
     found = collections.Counter()
-    text = output([tap.STOKE, "fold", "-q", "--event", "off-cpu", *words, path])
+    text = tap.output([tap.STOKE, "fold", "-q", "--event", "off-cpu", *words, path])
     for line in text.splitlines():
         stack, _, ns = line.rpartition(" ")
         found[tuple(stack.split(";"))] += int(ns)
@@ -67,7 +59,7 @@ def wrong_times(found, truth):
 
 def record(folder, name, *words):
     path = os.path.join(folder, name + ".data")
-    message = output([tap.STOKE, "record", "-q", "-o", path, *words, "./waits", "20", "20",
+    message = tap.output([tap.STOKE, "record", "-q", "-o", path, *words, "./waits", "20", "20",
                    "file"], cwd=folder)
     return path, waited(message)
 
@@ -106,9 +98,9 @@ def unsampled_idle(folder):
     if not shutil.which("perf"):
         return set()
     path = os.path.join(folder, "idle.data")
-    output(["perf", "record", "-q", "-a", "-e", "sched:sched_switch", "-o", path, "sleep", "1"])
+    tap.output(["perf", "record", "-q", "-a", "-e", "sched:sched_switch", "-o", path, "sleep", "1"])
     seen = collections.defaultdict(set)
-    for line in output(["perf", "script", "-G", "-F", "tid,cpu", "-i", path]).splitlines():
+    for line in tap.output(["perf", "script", "-G", "-F", "tid,cpu", "-i", path]).splitlines():
         tid, cpu = line.split()[:2]
         seen[cpu].add(tid)
     return {cpu for cpu, tids in seen.items() if "0" not in tids}
@@ -137,7 +129,7 @@ PERF_LINE = re.compile(r"^(.*?) +(\d+) +([0-9.]+): +(\d+) +(\S+):")
 
 def check_perf(report, path):
     """perf script finds the same waits, with the same length."""
-    text = output(["perf", "script", "-G", "-F", "comm,tid,time,period,event", "-i", path])
+    text = tap.output(["perf", "script", "-G", "-F", "comm,tid,time,period,event", "-i", path])
     theirs = collections.Counter()
     for line in text.splitlines():
         m = PERF_LINE.match(line.strip())
@@ -151,7 +143,7 @@ def check_perf(report, path):
 
 def check_axis(report, path):
     """Samples and waits have one time axis: a thread never runs and waits at the same time."""
-    text = output([tap.STOKE, "script", "-q", "-G", "-F", "tid,time,period,event", path])
+    text = tap.output([tap.STOKE, "script", "-q", "-G", "-F", "tid,time,period,event", path])
     waits, samples, both = collections.defaultdict(list), [], 0
     for line in text.splitlines():
         tid, at, period, event = line.split()
@@ -177,13 +169,13 @@ def check_still_waiting(report, folder):
                               "sleep 0.1; exec sleep 100", path])
     try:
         began = time.monotonic()
-        output([tap.STOKE, "record", "-q", "--off-cpu", "-o", path, "-p", str(shell.pid),
+        tap.output([tap.STOKE, "record", "-q", "--off-cpu", "-o", path, "-p", str(shell.pid),
                 "--duration", "2"])
         took = (time.monotonic() - began) * 1e9
     finally:
         shell.kill()
         shell.wait()
-    threads = output([tap.STOKE, "script", "-q", "-G", "-F", "tid,period,event", path])
+    threads = tap.output([tap.STOKE, "script", "-q", "-G", "-F", "tid,period,event", path])
     by_thread = collections.Counter()
     for line in threads.splitlines():
         tid, period, event = line.split()
@@ -220,7 +212,7 @@ def main():
         if status != 0:
             report.skip("off_cpu", err.decode().splitlines()[0])
             report.done()
-        output(["cc", "-O2", "-g", "-fno-omit-frame-pointer", "-pthread", "-o",
+        tap.output(["cc", "-O2", "-g", "-fno-omit-frame-pointer", "-pthread", "-o",
                 os.path.join(folder, "waits"), SOURCE])
         if os.geteuid() != 0:
             report.skip("off_cpu", "not root: stacks of waits are not available")

@@ -29,31 +29,23 @@ SURE = 2.576  # standard deviations: 99 of 100 samples of a share are within
 DEEP = 400
 
 
-def output(args, **more):
-    status, out, err = tap.run(args, **more)
-    if status != 0:
-        raise RuntimeError(f"{' '.join(args)}: status {status}: "
-                           f"{err.decode('utf-8', 'replace')[-600:]}")
-    return out.decode("utf-8", "surrogateescape")
-
-
 def build(folder):
     for name, flags in (("fp", ["-fno-omit-frame-pointer"]),
                         ("plain", ["-fomit-frame-pointer"])):
-        output(["cc", "-O2", "-g", "-fno-optimize-strlen", *flags, "-pthread", "-o",
+        tap.output(["cc", "-O2", "-g", "-fno-optimize-strlen", *flags, "-pthread", "-o",
                 os.path.join(folder, name), os.path.join(SOURCES, "shares.c")])
-    output(["cc", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-stack-protector", "-nostdlib",
+    tap.output(["cc", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-stack-protector", "-nostdlib",
             "-static", "-o", os.path.join(folder, "alone"),
             os.path.join(SOURCES, "alone.c")])
 
 
 def stoke(*words, **more):
-    return output([tap.STOKE, *words], **more)
+    return tap.output([tap.STOKE, *words], **more)
 
 
 def record(folder, name, *words):
     path = os.path.join(folder, name)
-    output([tap.STOKE, "record", "-q", "-o", path, *words], cwd=folder)
+    tap.output([tap.STOKE, "record", "-q", "-o", path, *words], cwd=folder)
     return path
 
 
@@ -181,7 +173,7 @@ def check_counted(report, folder):
 # --- Beside perf ------------------------------------------------------------------------
 
 def lines_of(command):
-    text = output(command)
+    text = tap.output(command)
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
 
@@ -203,7 +195,7 @@ def compare_with_perf(report, name, path):
 
 def compare_shares_with_perf(report, folder):
     path = os.path.join(folder, "perf.data")
-    output(["perf", "record", "-q", "-e", "cpu-clock", "-F", "1999", "--call-graph",
+    tap.output(["perf", "record", "-q", "-e", "cpu-clock", "-F", "1999", "--call-graph",
             "dwarf,16384", "-o", path, "./plain", "1500", "2", "60"], cwd=folder)
     wrong, shares = shares_wrong(stacks(path))
     report.result(f"perf record of the same program: {shares}", "")
@@ -382,7 +374,7 @@ def check_lost(report, folder):
     reported = re.search(r"([0-9]+) records \([0-9.]+%\) were lost", message)
     noted = re.search(r"lost +([0-9]+)", stoke("info", path).replace(",", ""))
     if shutil.which("perf") and reported:
-        text = output(["perf", "report", "-i", path, "--stdio", "-g", "none"])
+        text = tap.output(["perf", "report", "-i", path, "--stdio", "-g", "none"])
         theirs = re.search(r"Total Lost Samples: ([0-9]+)", text)
         report.result("perf report finds the same number of lost records",
                       "" if theirs and theirs[1] == reported[1] else f"{theirs and theirs[0]}, "

@@ -66,13 +66,6 @@ BUILDS = [
 ]
 
 
-def output(args, **more):
-    status, out, err = tap.run(args, **more)
-    if status != 0:
-        raise RuntimeError(f"{' '.join(args)}: {err.decode('utf-8', 'replace')[-600:]}")
-    return out.decode("utf-8", "surrogateescape")
-
-
 # --- What the tools say ----------------------------------------------------------------
 
 def parse(text):
@@ -93,13 +86,13 @@ def parse(text):
 
 def ask(command, addresses, prefix):
     text = "".join(f"{prefix}{a:x}\n" for a in addresses)
-    return parse(output(command, input=text.encode()))
+    return parse(tap.output(command, input=text.encode()))
 
 
 def code_of(path):
     """[(first address, end)] of the sections with code."""
     found = []
-    for line in output(["readelf", "-SW", path]).splitlines():
+    for line in tap.output(["readelf", "-SW", path]).splitlines():
         match = re.match(r"^\s*\[\s*\d+\] (\.text\S*|\.elsewhere)\s+\w+\s+([0-9a-f]+) "
                          r"[0-9a-f]+ ([0-9a-f]+)", line)
         if match:
@@ -182,9 +175,9 @@ def build(compilers, flags, folder):
     cc, cxx = compilers
     for name in ("one.cpp", "two.c", "two.h"):
         shutil.copy(os.path.join(SOURCES, name), folder)
-    output([cc, *flags, "-c", "two.c", "-o", "two.o"], cwd=folder)
-    output([cxx, *flags, "-std=c++17", "-c", "./one.cpp", "-o", "one.o"], cwd=folder)
-    output([cxx, *flags, "-o", "program", "one.o", "two.o"], cwd=folder)
+    tap.output([cc, *flags, "-c", "two.c", "-o", "two.o"], cwd=folder)
+    tap.output([cxx, *flags, "-std=c++17", "-c", "./one.cpp", "-o", "one.o"], cwd=folder)
+    tap.output([cxx, *flags, "-o", "program", "one.o", "two.o"], cwd=folder)
     return os.path.join(folder, "program")
 
 
@@ -195,8 +188,8 @@ def check_dwz_multi(report, name, path, folder):
     common = os.path.join(folder, "common.debug")
     shutil.copy(path, before)
     shutil.copy(path, second)
-    output(["dwz", "-m", common, path, second], cwd=folder)
-    if ".gnu_debugaltlink" in output(["readelf", "-SW", path]):
+    tap.output(["dwz", "-m", common, path, second], cwd=folder)
+    if ".gnu_debugaltlink" in tap.output(["readelf", "-SW", path]):
         check(report, name, path, folder, ["-a", common], before)
     else:
         report.not_ok(name, "dwz made no common file")
@@ -210,7 +203,7 @@ def check_package(report, name, path, folder, tool):
     command = ["llvm-addr2line", "-a", "-f", "-i", "-e", bare]
     theirs = ask(command, addresses, "0x")
     package = os.path.join(folder, "program.dwp")
-    output([tool, "-e", path, "-o", package], cwd=folder)
+    tap.output([tool, "-e", path, "-o", package], cwd=folder)
     for dwo in glob.glob(os.path.join(folder, "*.dwo")):
         os.remove(dwo)
     ours = ask([LINES, "-p", package, bare], addresses, "")
@@ -240,7 +233,7 @@ def check_build(report, name, compilers, flags, tools):
             check_package(report, name, path, folder, tools[0])
             return
         if "dwz" in tools:
-            output(["dwz", path])
+            tap.output(["dwz", path])
         check(report, name, path, folder)
         if name in ("gcc DWARF 2", "gcc DWARF 4", "gcc DWARF 5"):
             check(report, name, path, folder, tool="addr2line")
@@ -252,7 +245,7 @@ def check_rust(report):
         return
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "three")
-        output(["rustc", "-g", "-O", "-o", path, os.path.join(SOURCES, "three.rs")])
+        tap.output(["rustc", "-g", "-O", "-o", path, os.path.join(SOURCES, "three.rs")])
         check(report, "rustc", path, folder)
 
 
@@ -263,10 +256,10 @@ def check_names(report, flags):
         paths = {}
         for way in ("noinline", "always_inline"):
             paths[way] = os.path.join(folder, way)
-            output(["g++", "-std=c++17", "-O1", *flags, "-Wno-attributes", f"-DWAY={way}",
+            tap.output(["g++", "-std=c++17", "-O1", *flags, "-Wno-attributes", f"-DWAY={way}",
                     "-o", paths[way], os.path.join(SOURCES, "named.cpp")])
-        symbols = re.findall(r"(?m)^\w+ t (_Z.*)$", output(["nm", paths["noinline"]]))
-        listed = output(["c++filt", "-p"], input="\n".join(symbols).encode())
+        symbols = re.findall(r"(?m)^\w+ t (_Z.*)$", tap.output(["nm", paths["noinline"]]))
+        listed = tap.output(["c++filt", "-p"], input="\n".join(symbols).encode())
         expected = {re.sub(r"^auto ", "", name) for name in listed.splitlines()}
         path = without_symbols(paths["always_inline"], folder)
         found = ask([LINES, path], addresses_of(path), "")
@@ -288,7 +281,7 @@ def check_targets(report):
                            "    return average(n, n * 3) + clamp(n, 2, 9);\n}\n"
                            "int second(int n)\n{\n    return clamp(n, 0, n * n);\n}\n")
             try:
-                output(["clang", f"--target={target}-linux-gnu", "-O2", "-g", "-nostdlib",
+                tap.output(["clang", f"--target={target}-linux-gnu", "-O2", "-g", "-nostdlib",
                         "-fuse-ld=lld", "-o", path, "bare.c"], cwd=folder)
             except (RuntimeError, FileNotFoundError) as error:
                 report.skip(target, str(error).replace("\n", " ")[-200:])
@@ -313,7 +306,7 @@ def check_file(report, path):
 def check_threads(report, path):
     """Several threads on one file give the same results as one thread."""
     text = "".join(f"{a:x}\n" for a in addresses_of(path)).encode()
-    one, three = (output([LINES, "-j", count, path], input=text) for count in "13")
+    one, three = (tap.output([LINES, "-j", count, path], input=text) for count in "13")
     report.result("three threads on " + os.path.basename(path),
                   "" if one == three and "\n" in one else "they differ")
 
@@ -337,13 +330,13 @@ def check_rows(report):
     """All rows of a line table, in order, as llvm-dwarfdump has them."""
     with tempfile.TemporaryDirectory() as folder:
         path = build(GCC, ["-O2", "-g"], folder)
-        listed = output(["llvm-dwarfdump", "--debug-line", path])
+        listed = tap.output(["llvm-dwarfdump", "--debug-line", path])
         expected = {}  # the last row of each address counts
         for line in listed.splitlines():
             match = re.match(r"^(0x[0-9a-f]{16})\s+(\d+)\s+(\d+)\s+(.*)$", line)
             if match and "end_sequence" not in match[4]:
                 expected.setdefault(int(match[1], 16), set()).add((match[2], match[3]))
-        rows = [row.split() for row in output(
+        rows = [row.split() for row in tap.output(
             [LINES, "-r", path],
             input="".join(f"{a:x} {b:x}\n" for a, b in code_of(path)).encode()).splitlines()]
         wrong = [row for row in rows if tuple(row[1:3]) not in expected.get(int(row[0], 16), ())]

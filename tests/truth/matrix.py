@@ -81,19 +81,11 @@ class Build:
                 *(step.__defaults__[0] for step in self.after)]
 
 
-def output(args, **more):
-    status, out, err = tap.run([str(a) for a in args], **more)
-    if status != 0:
-        raise RuntimeError(f"{' '.join(map(str, args))}: status {status}: "
-                           f"{err.decode('utf-8', 'replace')[-600:]}")
-    return out.decode("utf-8", "surrogateescape")
-
-
 # --- What is done to the file ------------------------------------------------------------
 # Each is called in the folder of `program`, and has the name of its tool as a default.
 
 def run_in(folder, *args):
-    output(args, cwd=folder)
+    tap.output(args, cwd=folder)
 
 
 def strip_debug(folder, tool="strip"):
@@ -279,11 +271,11 @@ def with_profile(build, folder):
     """Builds the program with counters, runs it, and builds it with the counts."""
     flags = [f for f in build.flags if f != "PROFILE"]
     for command in compile_to(build, folder, [*flags, "-fprofile-generate=" + folder]):
-        output(command, cwd=folder)
-    output(["./program", "50"], cwd=folder)
+        tap.output(command, cwd=folder)
+    tap.output(["./program", "50"], cwd=folder)
     if build.cc.startswith("clang"):
         raw = [name for name in os.listdir(folder) if name.endswith(".profraw")]
-        output(["llvm-profdata", "merge", "-o", "merged", *raw], cwd=folder)
+        tap.output(["llvm-profdata", "merge", "-o", "merged", *raw], cwd=folder)
         return [*flags, "-fprofile-use=merged"]
     return [*flags, "-fprofile-use=" + folder, "-Wno-missing-profile"]
 
@@ -292,7 +284,7 @@ def make(build, folder):
     """Builds `program`, and `before`: the program before the changes to its file."""
     flags = with_profile(build, folder) if "PROFILE" in build.flags else build.flags
     for command in compile_to(build, folder, flags):
-        output(command, cwd=folder)
+        tap.output(command, cwd=folder)
     shutil.copy(os.path.join(folder, "program"), os.path.join(folder, "before"))
     for step in build.after:
         step(folder)
@@ -352,7 +344,7 @@ def user_part(frames):
 def whole_stacks_of(folder, *words):
     """{stack with its kernel part, root first: samples}"""
     found = collections.Counter()
-    for line in output([tap.STOKE, "fold", *NAMES, "--count-samples", "--kernel", *words,
+    for line in tap.output([tap.STOKE, "fold", *NAMES, "--count-samples", "--kernel", *words,
                         "program.data"], cwd=folder).splitlines():
         stack, _, count = line.rpartition(" ")
         found[tuple(stack.split(";"))] += int(count)
@@ -444,12 +436,12 @@ def check_fold(build, folder):
 
 def check_report(folder):
     """The self weights of functions equal the weights of the leaves of stacks."""
-    table = json.loads(output([tap.STOKE, "report", *NAMES, "--json", "program.data"],
+    table = json.loads(tap.output([tap.STOKE, "report", *NAMES, "--json", "program.data"],
                               cwd=folder))
     ours, theirs = collections.Counter(), collections.Counter()
     for f in table["events"][0]["functions"]:
         ours[f["name"].removesuffix(" (inlined)")] += f["self"]
-    for line in output([tap.STOKE, "fold", *NAMES, "program.data"], cwd=folder).splitlines():
+    for line in tap.output([tap.STOKE, "fold", *NAMES, "program.data"], cwd=folder).splitlines():
         stack, _, weight = line.rpartition(" ")
         if ";" not in stack:  # a sample without a frame, at the start of the process
             continue
@@ -463,7 +455,7 @@ def check_report(folder):
 def segments(path):
     """[(offset, size, address)] of the mapped segments."""
     found = []
-    for line in output(["readelf", "-lW", path]).splitlines():
+    for line in tap.output(["readelf", "-lW", path]).splitlines():
         match = re.match(r"\s+LOAD\s+0x(\w+)\s+0x(\w+)\s+0x\w+\s+0x(\w+)", line)
         if match:
             found.append((int(match[1], 16), int(match[3], 16), int(match[2], 16)))
@@ -481,7 +473,7 @@ def chains_of(folder):
     """{(offset in the program, is not a return address): ((function, "file:line"), ...)}, innermost first, of
     the samples' frames."""
     found, pending, leaf = {}, [], True
-    text = output([tap.STOKE, "script", *NAMES, "-F", "ip,sym,dso,srcline", "program.data"],
+    text = tap.output([tap.STOKE, "script", *NAMES, "-F", "ip,sym,dso,srcline", "program.data"],
                   cwd=folder)
     lines = iter(text.splitlines())
     for line in lines:
@@ -503,7 +495,7 @@ def chains_of(folder):
 
 def symbolize(path, addresses):
     """{address: ((function, "file:line"), ...)} of llvm-symbolizer."""
-    text = output(["llvm-symbolizer", "--output-style=GNU", "-e", path, "-a", "-f", "-i",
+    text = tap.output(["llvm-symbolizer", "--output-style=GNU", "-e", path, "-a", "-f", "-i",
                    "--demangle"], input="".join(f"0x{a:x}\n" for a in addresses).encode())
     found, frames, function = {}, None, None
     for line in text.splitlines():
@@ -555,7 +547,7 @@ def check_script(folder):
 def perf_lines(command, folder):
     """The lines of frames in the program. If a return address is the end of a function, perf names
     the next function."""
-    lines = (" ".join(line.split()) for line in output(command, cwd=folder).splitlines())
+    lines = (" ".join(line.split()) for line in tap.output(command, cwd=folder).splitlines())
     return collections.Counter(line for line in lines if line.endswith("/program)"))
 
 
@@ -602,7 +594,7 @@ def leaves_of(folder):
 def symbols_of(folder):
     """[(name, first address, end)] of the functions in the program before the changes."""
     found = []
-    for line in output(["nm", "-S", "-C", "before"], cwd=folder).splitlines():
+    for line in tap.output(["nm", "-S", "-C", "before"], cwd=folder).splitlines():
         match = re.match(r"^([0-9a-f]+) ([0-9a-f]+) [tTwW] (.*)$", line)
         if match:
             low = int(match[1], 16)
@@ -611,7 +603,7 @@ def symbols_of(folder):
 
 
 def instructions_of(folder, low, high):
-    text = output(["objdump", "-d", "--no-show-raw-insn", f"--start-address={low}",
+    text = tap.output(["objdump", "-d", "--no-show-raw-insn", f"--start-address={low}",
                    f"--stop-address={high}", "before"], cwd=folder)
     return {int(m[1], 16) for m in re.finditer(r"(?m)^\s+([0-9a-f]+):\t", text)}
 
@@ -665,7 +657,7 @@ def range_of(f, symbols):
 
 
 def annotated(folder, name):
-    text = output([tap.STOKE, "annotate", *NAMES, "--json", name, "program.data"], cwd=folder)
+    text = tap.output([tap.STOKE, "annotate", *NAMES, "--json", name, "program.data"], cwd=folder)
     return json.loads(text)["functions"]
 
 
@@ -729,7 +721,7 @@ ALL = collections.Counter()  # the shares of all programs
 
 def check(build, folder):
     """Returns the errors, and a summary."""
-    output([tap.STOKE, "record", "-q", "-F", FREQUENCY, "-g", build.how, "-o",
+    tap.output([tap.STOKE, "record", "-q", "-F", FREQUENCY, "-g", build.how, "-o",
             "program.data", "./program"], cwd=folder)
     faults, shares = check_fold(build, folder)
     addresses = 0
@@ -792,9 +784,9 @@ def check_gaps(report):
         return
     with tempfile.TemporaryDirectory() as folder:
         for name in ("most", "middle", "least"):
-            output(["gcc", "-shared", "-fPIC", "-DNAME=" + name, "-o", f"lib{name}.so",
+            tap.output(["gcc", "-shared", "-fPIC", "-DNAME=" + name, "-o", f"lib{name}.so",
                     os.path.join(SOURCES, "blind.c")], cwd=folder)
-        output(["gcc", "-O1", "-o", "program", os.path.join(SOURCES, "gaps.c"), "-L.", "-lmost",
+        tap.output(["gcc", "-O1", "-o", "program", os.path.join(SOURCES, "gaps.c"), "-L.", "-lmost",
                 "-lmiddle", "-lleast", "-Wl,-rpath,$ORIGIN"], cwd=folder)
         for name, words in ("unwound while recording", []), ("unwound later", ["--keep-stacks"]):
             _, _, err = tap.run([tap.STOKE, "record", "-F", "1999", "-g", "dwarf", *words, "-o",
@@ -803,7 +795,7 @@ def check_gaps(report):
             if not words:
                 report.result("record: no unwind information", "" if said and
                               float(said[1]) > 80 else err.decode())
-            samples = len(output([tap.STOKE, "script", *NAMES, "-F", "time", "program.data"],
+            samples = len(tap.output([tap.STOKE, "script", *NAMES, "-F", "time", "program.data"],
                                  cwd=folder).splitlines())
             for words in (["report"], ["fold"], ["script"], ["info"], ["flamegraph"],
                           ["convert", "-o", "program.stoke"], ["fold", "program.stoke"]):

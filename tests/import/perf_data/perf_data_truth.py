@@ -40,14 +40,6 @@ def lines_of(text):
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def output(args, **more):
-    status, out, err = tap.run(args, **more)
-    if status != 0:
-        raise RuntimeError(f"{' '.join(args)}: status {status}: "
-                           f"{err.decode('utf-8', 'replace')[-600:]}")
-    return out.decode("utf-8", "surrogateescape")
-
-
 def said(args, **more):
     """(output, messages) of a program that may end badly, but by itself."""
     status, out, err = tap.run(args, **more)
@@ -66,18 +58,18 @@ def build(folder):
     """The program of tests/truth in several variants. Each is linked separately; the stripped ones
     are made from the linked file."""
     def make(name, *flags, source="program.cc"):
-        output(["g++", "-O2", "-g", *flags, "-pthread", "-o", os.path.join(folder, name),
+        tap.output(["g++", "-O2", "-g", *flags, "-pthread", "-o", os.path.join(folder, name),
                 os.path.join(SOURCES, source)])
 
     def do(*command):
-        output(list(command), cwd=folder)
+        tap.output(list(command), cwd=folder)
 
     jobs = [("plugin.so", ["-fPIC", "-shared"], "plugin.cc"), ("pie", ["-fPIE", "-pie"],
             "program.cc"), ("fp", ["-fno-omit-frame-pointer", "-no-pie"], "program.cc"),
             ("static", ["-static", "-DWITHOUT_PLUGIN"], "program.cc")]
     for _ in tap.in_parallel(lambda job: make(job[0], *job[1], source=job[2]), jobs):
         pass
-    output(["gcc", "-O2", "-o", os.path.join(folder, "jit"), os.path.join(SOURCES, "jit.c")])
+    tap.output(["gcc", "-O2", "-o", os.path.join(folder, "jit"), os.path.join(SOURCES, "jit.c")])
     # the target of a debug link
     shutil.copy(os.path.join(folder, "pie"), os.path.join(folder, "linked"))
     do("objcopy", "--only-keep-debug", "linked", "linked.debug")
@@ -94,11 +86,11 @@ def build(folder):
 def keep_functions(folder):
     """mini.some.xz: only the symbols of mini's functions."""
     names = [line.split()[0] for line in
-             output(["nm", "--format=posix", "--defined-only", "mini"], cwd=folder)
+             tap.output(["nm", "--format=posix", "--defined-only", "mini"], cwd=folder)
              .splitlines() if line.split()[1] in "tTwW"]
     with open(os.path.join(folder, "mini.keep"), "w", encoding="utf-8") as file:
         file.write("\n".join(names))
-    output(["objcopy", "-S", "--keep-symbols=mini.keep", "mini.full", "mini.some"],
+    tap.output(["objcopy", "-S", "--keep-symbols=mini.keep", "mini.full", "mini.some"],
            cwd=folder)
     with open(os.path.join(folder, "mini.some"), "rb") as file:
         packed = lzma.compress(file.read())
@@ -319,7 +311,7 @@ def by_moment(text, event, comms):
             lines.append(line)
     moments = collections.defaultdict(list)
     chosen = FOLD + (["--event", event] if event else []) + ["--format", "perf"]
-    for stack, count in folded(output([tap.STOKE, "fold", *chosen], input="\n".join(lines)
+    for stack, count in folded(tap.output([tap.STOKE, "fold", *chosen], input="\n".join(lines)
                                       .encode("utf-8", "surrogateescape"))).items():
         moments[stack.split(";")[0]] += [stack] * count
     return moments
@@ -331,7 +323,7 @@ def comment(text):
 
 
 def script_of_ours(recording, *more):
-    return output([tap.STOKE, "script", "--no-inline", "-q", "-F", FIELDS + ",symoff",
+    return tap.output([tap.STOKE, "script", "--no-inline", "-q", "-F", FIELDS + ",symoff",
                    *more, recording.path])
 
 
@@ -339,12 +331,12 @@ def check_roads(report, recording):
     """Compares the text of stoke script with perf's; stoke fold gives the same, except unknown
     addresses, which the text has in perf's form."""
     text = script_of_ours(recording, *recording.fixed).encode("utf-8", "surrogateescape")
-    info = json.loads(output([tap.STOKE, "info", "-q", "--json", recording.path]))
+    info = json.loads(tap.output([tap.STOKE, "info", "-q", "--json", recording.path]))
     # A text contains the event of the first sample, not the first recorded event.
     how = [option for option in FOLD if option != "--addrs"]
     how += ["--event", info["events"][0]["name"]]
-    by_text = folded(output([tap.STOKE, "fold", "--format", "perf", *how], input=text))
-    direct = folded(output([tap.STOKE, "fold", *how, *recording.fixed, recording.path]))
+    by_text = folded(tap.output([tap.STOKE, "fold", "--format", "perf", *how], input=text))
+    direct = folded(tap.output([tap.STOKE, "fold", *how, *recording.fixed, recording.path]))
     left = [f"+{n} {s}" for s, n in (direct - by_text).items()][:SHOWN]
     left += [f"-{n} {s}" for s, n in (by_text - direct).items()][:SHOWN]
     report.result(f"{recording.name}: folded as its text is", "\n".join(left) if direct
@@ -403,8 +395,8 @@ def check_cores(report, recording):
     for command in (["fold"], ["fold", "--srcline"], ["script"],
                     ["convert", "--no-gzip", "--to", "pprof", "-o", "-"]):
         words = [*command, *recording.fixed, "-q", recording.path]
-        one = output([tap.STOKE, *words, "-j1"])
-        others = [cores for cores in CORES if one != output([tap.STOKE, *words, f"-j{cores}"])]
+        one = tap.output([tap.STOKE, *words, "-j1"])
+        others = [cores for cores in CORES if one != tap.output([tap.STOKE, *words, f"-j{cores}"])]
         report.result(f"{recording.name}: {' '.join(command)}: the same with one core and "
                       "more", f"others with {others}" if others or not one else "")
 
@@ -571,7 +563,7 @@ def expected_stacks(path):
 
 
 def our_stacks(path, symfs):
-    text = output([tap.STOKE, "fold", "-q", "--srcline", "--count-samples", "--demangle",
+    text = tap.output([tap.STOKE, "fold", "-q", "--srcline", "--count-samples", "--demangle",
                    "full", "--keep-arguments", "--symfs", symfs, path])
     stacks = collections.Counter()
     for line in lines_of(text):
@@ -643,7 +635,7 @@ def check_inlining(report, folder):
     os.makedirs(os.path.join(symfs, os.path.dirname(path)[1:]), exist_ok=True)
     program = symfs + path
     shutil.copy(os.path.join(source, "cpp-inlining"), program)
-    stacks = folded(output([tap.STOKE, "fold", "-q", "--count-samples", "--symfs", symfs,
+    stacks = folded(tap.output([tap.STOKE, "fold", "-q", "--count-samples", "--symfs", symfs,
                             data]))
     total = sum(stacks.values())
     whole = sum(n for stack, n in stacks.items() if re.match(r"[^;]*;_start;.*;main\b", stack))
@@ -662,7 +654,7 @@ def dwfl_frames(report, what, *recording):
     if "oracle_dwfl" not in PROGRAMS:
         report.skip(name, "libdw-dev is missing")
         return True
-    out = output([PROGRAMS["oracle_dwfl"], *recording])
+    out = tap.output([PROGRAMS["oracle_dwfl"], *recording])
     numbers = [int(n) for n in re.findall(r"\d+", lines_of(out)[-1])]
     _, ours, theirs, equal, _, _, invented = numbers
     good = theirs > RARE_FRAMES and equal >= REQUIRED * theirs - RARE_FRAMES and \
@@ -679,7 +671,7 @@ def dwfl_frames(report, what, *recording):
 def asked_names(path, *symfs):
     """{file: {(offset, is a call): [(function, location), ...]}}"""
     found, frames = collections.defaultdict(dict), None
-    for line in lines_of(output([PROGRAMS["names"], path, *symfs])):
+    for line in lines_of(tap.output([PROGRAMS["names"], path, *symfs])):
         if line.startswith("@ "):
             file, offset, is_call = line[2:].rsplit(" ", 2)
             frames = found[file][int(offset, 16), int(is_call)] = []
@@ -692,7 +684,7 @@ def asked_names(path, *symfs):
 def segments(path):
     return [tuple(int(number, 16) for number in match) for match in
             re.findall(r"LOAD\s+0x(\w+) 0x(\w+) 0x\w+ 0x(\w+)",
-                       output(["readelf", "-lW", path]))]
+                       tap.output(["readelf", "-lW", path]))]
 
 
 def symbolizer_names(path, offsets):
@@ -701,7 +693,7 @@ def symbolizer_names(path, offsets):
     addresses = [next((offset - start + address - is_call for start, address, size in loads
                        if start <= offset - is_call < start + size), 0)
                  for offset, is_call in offsets]
-    text = output(["llvm-symbolizer", f"--obj={path}", "--no-demangle",
+    text = tap.output(["llvm-symbolizer", f"--obj={path}", "--no-demangle",
                    "--functions=linkage", "--inlines"],
                   input="".join(f"{a:#x}\n" for a in addresses).encode())
     for block in text.rstrip("\n").split("\n\n"):
@@ -746,7 +738,7 @@ def symbols_of(path):
     """{name: address}"""
     return {fields[0]: fields[2] for fields in
             (line.split() for line in
-             output(["nm", "--format=posix", "--defined-only", path]).splitlines())
+             tap.output(["nm", "--format=posix", "--defined-only", path]).splitlines())
             if len(fields) > 2}
 
 
@@ -799,7 +791,7 @@ def check_missing(report, folder):
         "gone" in err and "[gone]" in out
     report.result("a missing program: reported, and its functions have no names",
                   why or ("" if good else f"{err}\n{out[:500]}"))
-    output(["g++", "-O0", "-pthread", "-o", program, os.path.join(SOURCES, "program.cc")])
+    tap.output(["g++", "-O0", "-pthread", "-o", program, os.path.join(SOURCES, "program.cc")])
     out, err = said([tap.STOKE, "fold", "--no-inline", recording.path], env=home)
     good = out and "gone" in err and "[gone]" in out and not re.search(
         r"sort_numbers|descend|shapes", out)
@@ -862,8 +854,8 @@ def check_hostile_links(report, folder):
         with open(link, "wb") as file:
             name = text.encode() + b"\0"
             file.write(name + b"\0" * (-len(name) % 4) + struct.pack("<I", 0))
-        output(["strip", program])
-        output(["objcopy", "--remove-section=.note.gnu.build-id", "--add-section",
+        tap.output(["strip", program])
+        tap.output(["objcopy", "--remove-section=.note.gnu.build-id", "--add-section",
                 f".gnu_debuglink={link}", program])
         recording = Recording("lured", [*FREQUENCY, "-g"], "lured", 400)
         why = recording.record(folder)
