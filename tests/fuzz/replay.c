@@ -23,11 +23,12 @@ static void report_and_exit(int number)
     raise(number);
 }
 
+/* Reads *size bytes, or as many as there are. */
 static uint8_t *read_file(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
-    uint8_t *bytes = malloc(FILE_MAX);
-    *size = file && bytes ? fread(bytes, 1, FILE_MAX, file) : 0;
+    uint8_t *bytes = malloc(*size ? *size : 1);
+    *size = file && bytes ? fread(bytes, 1, *size, file) : 0;
     if (file)
         fclose(file);
     return bytes;
@@ -35,11 +36,11 @@ static uint8_t *read_file(const char *path, size_t *size)
 
 static int replay(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
-    size_t size;
-    (void)st;
     (void)ftw;
     if (kind != FTW_F)
         return 0;
+    /* a buffer of FILE_MAX for each file takes a sanitizer longer than most drivers take */
+    size_t size = (size_t)st->st_size < FILE_MAX ? (size_t)st->st_size : FILE_MAX;
     uint8_t *bytes = read_file(path, &size);
     for (size_t v = 0; bytes && v < fuzz_variants(); v++) {
         size_t used = size;
