@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/sampling.h"
 #include "os/cgroup.h"
+#include "record/clock_rate.h"
 #include "record/refusal.h"
 #include <errno.h>
 
@@ -105,5 +106,6 @@ bool sampling_events(const struct sampling_settings *s,
         record_event_only_user(e);
         found->hidden++;
     }
+    found->clock_rate = record_limit_clocks(sampler);
     return true;
 }

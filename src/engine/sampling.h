@@ -65,6 +65,7 @@ struct perf_sampler_settings sampling_sampler(const struct sampling_settings *s)
 struct sampling_events_found {
     bool clock;    /* the default event is cpu-clock: there is no counter of cycles */
     size_t hidden; /* events that are sampled in user code only */
+    uint32_t clock_rate; /* to which faster clocks were limited (clock_rate.h); 0: none */
 };
 
 /* Sets the sampler's events: those that are requested, else the machine's default. */

@@ -61,6 +61,11 @@ bool os_clock_is_ticks(void)
     return str_equal(str_trim(source), STR("tsc"));
 }
 
+uint64_t os_clock_of_thread(void)
+{
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 uint64_t os_clock_monotonic(void)
 {
     static int64_t offset = OFFSET_UNKNOWN;

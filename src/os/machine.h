@@ -12,6 +12,9 @@
 uint64_t os_clock_monotonic(void);
 uint64_t os_clock_real(void);
 
+/* The CPU time that the calling thread has used, in ns. */
+uint64_t os_clock_of_thread(void);
+
 /* The monotonic clock as programs in this time namespace read it. */
 uint64_t os_clock_local(void);
 

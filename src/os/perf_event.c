@@ -67,6 +67,11 @@ bool os_perf_enable(int fd)
     return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0;
 }
 
+bool os_perf_enable_for(int fd, int samples)
+{
+    return ioctl(fd, PERF_EVENT_IOC_REFRESH, samples) == 0;
+}
+
 bool os_perf_disable(int fd)
 {
     return ioctl(fd, PERF_EVENT_IOC_DISABLE, 0) == 0;

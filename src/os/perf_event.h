@@ -32,6 +32,9 @@ bool os_perf_id(int fd, uint64_t *id);
 
 /* Starts or stops counting. */
 bool os_perf_enable(int fd);
+
+/* Starts counting, and stops after that many samples. */
+bool os_perf_enable_for(int fd, int samples);
 bool os_perf_disable(int fd);
 
 /* Redirects the records of a counter into the ring buffer of another one of the same

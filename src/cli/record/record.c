@@ -195,11 +195,33 @@ static bool can_be_counted(const struct recording *r)
            (s->targets.everyone || s->targets.cpus.count);
 }
 
+/* False if the clock is slower than requested and the user forbids that. */
+static bool check_clock_rate(const struct recording *r, uint32_t rate, struct error *err)
+{
+    if (!rate)
+        return true;
+    if (r->s->strict) {
+        error_set(
+            err,
+            "this machine serves at most %u samples of a clock per second: more take "
+            "too much CPU time",
+            rate);
+        return error_hint(
+            err, "-F %u, or sudo sysctl kernel.perf_cpu_time_max_percent=100", rate);
+    }
+    if (!r->s->quiet)
+        message_note("%u samples of a clock per second: more take too much CPU time "
+                     "(kernel.perf_cpu_time_max_percent)",
+                     rate);
+    return true;
+}
+
 /* Selects the events, and reports differences from the requested ones. */
 static bool choose_events(struct recording *r, struct error *err)
 {
     struct sampling_events_found found;
-    if (!sampling_events(&r->s->sampling, &r->settings.sampler, &found, err))
+    if (!sampling_events(&r->s->sampling, &r->settings.sampler, &found, err) ||
+        !check_clock_rate(r, found.clock_rate, err))
         return false;
     if (found.clock && !r->s->quiet)
         message_note("this machine has no counter of cycles: sampling by the kernel's "

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The highest rate of clocks that this machine serves.
+ *
+ * Each sample of a clock (cpu-clock, task-clock) is a timer interrupt of the sampled thread. It
+ * takes some microseconds, in a virtual machine 20 and more: at 100,000 samples per second,
+ * interrupts follow each other, and the thread does nothing else. The kernel limits the CPU time
+ * of interrupts by hardware counters (kernel.perf_cpu_time_max_percent), but not that of clocks:
+ * the recorder applies the same limit to them. */
+#ifndef STOKE_RECORD_CLOCK_RATE_H
+#define STOKE_RECORD_CLOCK_RATE_H
+
+#include "record/perf_sampler.h"
+
+/* Limits clocks with a high rate or a short period to the rate that is measured on this thread,
+ * which takes some 20 ms. Returns this rate; 0 if nothing was changed. */
+uint32_t record_limit_clocks(struct perf_sampler_settings *set);
+
+#endif
