@@ -2,6 +2,7 @@
 #include "record/clock_rate.h"
 #include "base/number.h"
 #include "os/machine.h"
+#include "record/refusal.h"
 #include <unistd.h>
 
 #define SECOND 1000000000u
@@ -88,9 +89,11 @@ static uint64_t time_of_sample(const struct perf_sampler_settings *set)
     return least;
 }
 
+/* The kernel refuses higher rates than record_rate_most. */
 static bool is_fast(uint32_t rate, uint64_t period, uint32_t limit)
 {
-    return rate ? rate > limit : period && period < SECOND / limit;
+    return rate ? rate > limit && rate <= record_rate_most()
+                : period && period < SECOND / limit;
 }
 
 static void limit_to(uint32_t *rate, uint64_t *period, uint32_t limit)

@@ -234,6 +234,7 @@ says "perf_event_max_sample_rate is $most"
 status 1 stoke record -e cpu-clock/freq=$((most + 1))/ -o rate.data true
 says "perf_event_max_sample_rate is $most"
 status 2 stoke record -F 99 -c 1000 true
+says 'not by both'
 # Interrupts of a clock leave the program the time to end, also where one takes longer than the
 # period.
 status 0 stoke record -e cpu-clock -c 1000 -o rate.data true
@@ -241,7 +242,6 @@ if grep -q '^stoke: [0-9]* samples of a clock per second: more take too much CPU
     status 1 stoke record -e cpu-clock -F 99999 --strict-freq -o rate.data true
     says 'this machine serves at most [0-9]* samples of a clock per second'
 fi
-says 'not by both'
 
 # perf's other words: threads and children left out, a later beginning, one kind of code.
 status 0 stoke record -q -F 999 -i -o alone.data sh -c './load 100 & wait'
