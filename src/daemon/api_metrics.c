@@ -6,7 +6,8 @@
 #include "metrics/openmetrics.h"
 #include "os/machine.h"
 
-#define METRIC_SECONDS 600 /* of /api/metrics */
+#define METRIC_SECONDS 600   /* of /api/metrics */
+#define TRIGGER_SECONDS 3599 /* with steps of a second */
 
 /* --- Metrics ------------------------------------------------------------------------ */
 
@@ -30,6 +31,21 @@ void api_series(struct daemon_api *api, const struct http_query *q, struct http_
     r->type = "application/json";
     api_share(r, API_SHARED_SHORT);
     if (!daemon_metrics_reply(api->metrics, api->store, &span, &names, &r->body, &err))
+        api_fail(r, STATUS_FAILED, &err);
+}
+
+void api_triggers(struct daemon_api *api, const struct http_query *q,
+                  struct http_reply *r)
+{
+    struct error err = {.message = ""};
+    struct store_span span;
+    if (!api_read_span(q, TRIGGER_SECONDS, &span, &err)) {
+        api_fail(r, STATUS_BAD, &err);
+        return;
+    }
+    r->type = "application/json";
+    api_share(r, API_SHARED_SHORT);
+    if (!daemon_triggers_reply(api->metrics, api->store, &span, &r->body, &err))
         api_fail(r, STATUS_FAILED, &err);
 }
 
@@ -104,7 +120,7 @@ void api_metrics(struct daemon_api *api, const struct http_query *q, struct http
 
 static const char *const live_names[] = {"cpu",        "memory",  "swap",    "disk.read",
                                          "disk.write", "net.in",  "net.out", "pressure",
-                                         "load",       "threads", "kernel"};
+                                         "load",       "threads", "kernel",  "trigger"};
 
 /* "event: metrics", with the values of the span as one line of JSON. */
 static bool put_event(struct daemon_api *api, const struct store_span *span,

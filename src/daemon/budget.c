@@ -72,3 +72,14 @@ bool daemon_budget_check(struct daemon_budget *b, const struct daemon_cost *now)
     b->checks = 0;
     return true;
 }
+
+void daemon_budget_skip(struct daemon_budget *b)
+{
+    b->before.time = 0;
+}
+
+bool daemon_budget_has_room(const struct daemon_budget *b, const struct daemon_cost *now)
+{
+    return b->rate >= b->requested &&
+           (!b->limits.memory || (double)now->memory < ROOM * (double)b->limits.memory);
+}

@@ -35,6 +35,12 @@ void daemon_budget_init(struct daemon_budget *b, const struct daemon_limits *lim
 /* Checks the cost, at the end of each window. Returns whether b->rate has changed. */
 bool daemon_budget_check(struct daemon_budget *b, const struct daemon_cost *now);
 
+/* What was sampled now at another rate does not count. */
+void daemon_budget_skip(struct daemon_budget *b);
+
+/* Whether nothing is lowered, and there is memory. */
+bool daemon_budget_has_room(const struct daemon_budget *b, const struct daemon_cost *now);
+
 /* The cost of this process. */
 struct daemon_cost daemon_cost_now(void);
 

@@ -8,8 +8,11 @@
 #include "daemon/recent.h"
 #include "daemon/recording.h"
 #include "daemon/samples.h"
+#include "daemon/triggers.h"
 #include "engine/sampling.h"
+#include "lepd/machine.h"
 #include "lepd/server.h"
+#include "metrics/rates.h"
 #include "os/machine.h"
 #include "record/live.h"
 #include <stdlib.h>
@@ -17,6 +20,7 @@
 
 #define NS STORE_SECOND
 #define DRAIN_MS 1000
+#define DRAIN_MS_OFTEN 100  /* while a trigger's recording runs */
 #define CLOCK_STEP (NS / 2) /* a larger change of the clock ends a window */
 
 struct daemon {
@@ -29,7 +33,11 @@ struct daemon {
     struct daemon_names names;
     struct daemon_history history;
     struct daemon_budget budget;
-    uint32_t rate; /* of the open counters: budget.rate follows at the next window */
+    struct daemon_triggers triggers;
+    struct daemon_watch watch;
+    uint32_t rate;        /* of the open counters; requested_rate() follows */
+    bool triggered;       /* the open counters are of the recording of a trigger */
+    uint64_t marked_from; /* second in which the trigger's recording began */
     struct daemon_metrics metrics;
     struct daemon_recent recent;
     struct daemon_recording recording; /* its job uses live.wait */
@@ -53,11 +61,17 @@ static uint64_t clock_offset(void)
     return os_clock_real() - os_clock_monotonic();
 }
 
+/* The recording of a trigger runs: its windows are short, so that memory is bounded. */
+static bool is_triggered(const struct daemon *d)
+{
+    return d->triggers.state == TRIGGER_RUNS;
+}
+
 /* Windows end at multiples of their length in the time of day. The offset of the clocks varies a
  * little, so `from` may be shortly before such a time: that is the end of the window before. */
 static uint64_t next_end(const struct daemon *d, uint64_t from)
 {
-    uint64_t length = d->settings->window * NS;
+    uint64_t length = (is_triggered(d) ? 1 : d->settings->window) * NS;
     uint64_t left = length - (from + d->offset) % length;
     return from + left + (left < NS / 4 ? length : 0);
 }
@@ -93,18 +107,88 @@ static void end_window(struct daemon *d, uint64_t end)
         daemon_names_forget_late(&d->names);
 }
 
-/* Not while a recording runs, whose process uses the wait of the open counters. */
+static uint32_t requested_rate(const struct daemon *d)
+{
+    uint32_t often = d->triggers.state != TRIGGER_NONE ? d->settings->triggers.rate : 0;
+    return often > d->budget.rate ? often : d->budget.rate;
+}
+
+/* Not while a recording on demand runs, whose process uses the wait of the open counters. */
 static bool changes_rate(const struct daemon *d)
 {
-    return d->rate != d->budget.rate && !daemon_recording_is_active(&d->recording);
+    bool begins =
+        d->triggers.state == TRIGGER_REQUESTED; /* also if the rate is the same */
+    return (begins || d->rate != requested_rate(d)) &&
+           !daemon_recording_is_active(&d->recording);
 }
 
 static void check_cost(struct daemon *d)
 {
     struct daemon_cost cost = daemon_cost_now();
-    if (d->rate == d->budget.rate)
+    if (d->rate == d->budget.rate && d->triggers.state == TRIGGER_NONE)
         daemon_budget_check(&d->budget, &cost);
 }
+
+/* --- Triggers ----------------------------------------------------------------------- */
+
+static void note_trigger(struct daemon *d, const char *what)
+{
+    char name[METRICS_NAME_MAX];
+    const struct daemon_threshold *t = &d->settings->triggers.items[d->triggers.which];
+    engine_note(d->report, "%s is %.0f %s, above %.0f: %s",
+                daemon_threshold_name(t, name, sizeof name), d->triggers.value,
+                daemon_threshold_unit(t), t->most, what);
+}
+
+/* Marks the seconds of the recording so far. */
+static void mark_trigger(struct daemon *d)
+{
+    char name[METRICS_NAME_MAX];
+    const struct daemon_threshold *t = &d->settings->triggers.items[d->triggers.which];
+    daemon_metrics_mark(&d->metrics, d->marked_from,
+                        daemon_threshold_name(t, name, sizeof name),
+                        daemon_threshold_unit(t), (int64_t)(d->triggers.value + 0.5));
+}
+
+static void check_triggers(struct daemon *d)
+{
+    double values[DAEMON_THRESHOLDS_MAX];
+    struct daemon_cost cost = daemon_cost_now();
+    bool has_room = daemon_budget_has_room(&d->budget, &cost) &&
+                    !daemon_recording_is_active(&d->recording);
+    daemon_watch_read(&d->watch, &d->metrics.before, values);
+    if (daemon_triggers_check(&d->triggers, values, cost.time, has_room))
+        note_trigger(d, "it is recorded");
+    else if (d->triggers.is_refused)
+        note_trigger(d, "it is not recorded now, the budget has no room, or another "
+                        "recording runs");
+}
+
+static void begin_trigger(struct daemon *d)
+{
+    struct daemon_cost cost = daemon_cost_now();
+    daemon_triggers_begin(&d->triggers, &cost);
+    d->marked_from = os_clock_real() / NS;
+}
+
+static void end_trigger(struct daemon *d)
+{
+    struct daemon_cost cost = daemon_cost_now();
+    daemon_triggers_end(&d->triggers, &cost, &d->settings->budget);
+    daemon_budget_skip(&d->budget);
+}
+
+static void turn_triggers(struct daemon *d, bool is_new)
+{
+    if (is_triggered(d) && is_new)
+        mark_trigger(d);
+    if (daemon_triggers_are_over(&d->triggers, os_clock_monotonic()))
+        end_trigger(d);
+    if (is_new && d->settings->triggers.count)
+        check_triggers(d);
+}
+
+/* --- The loop ----------------------------------------------------------------------- */
 
 /* The clock was set, or the machine was suspended: earlier samples have the old offset. */
 static bool clock_changed(const struct daemon *d)
@@ -136,14 +220,21 @@ static void publish_live(struct daemon *d)
     daemon_api_send(&d->api, d->http);
 }
 
+static int drain_ms(const struct daemon *d)
+{
+    return is_triggered(d) ? DRAIN_MS_OFTEN : DRAIN_MS;
+}
+
 static bool turn(void *context, unsigned reasons, int *next)
 {
     struct daemon *d = context;
     uint64_t complete = record_live_complete_until(&d->live);
-    *next = DRAIN_MS;
-    daemon_metrics_turn(&d->metrics, os_clock_monotonic(), os_clock_real());
+    *next = drain_ms(d);
+    turn_triggers(
+        d, daemon_metrics_turn(&d->metrics, os_clock_monotonic(), os_clock_real()));
     daemon_samples_name(&d->samples, daemon_names_turn(&d->names, os_clock_monotonic()));
-    daemon_recording_turn(&d->recording, &d->live.wait);
+    if (d->triggers.state == TRIGGER_NONE) /* it would use the wait that is closed then */
+        daemon_recording_turn(&d->recording, &d->live.wait);
     publish(d, complete);
     publish_live(d);
     if (reasons & OS_WAIT_STOP)
@@ -188,16 +279,30 @@ static bool read_stream(struct daemon *d, struct error *err)
 
 static bool open_sampling(struct daemon *d, struct error *err);
 
-/* Opens the counters again, for the rate that the budget permits. */
+static void note_rate(const struct daemon *d)
+{
+    if (d->triggers.state != TRIGGER_NONE)
+        engine_note(d->report, "sampling at %u Hz for %u s", requested_rate(d),
+                    d->settings->triggers.seconds);
+    else if (d->triggered)
+        engine_note(d->report, "sampling at %u Hz again", d->budget.rate);
+    else
+        engine_note(d->report, "sampling at %u Hz now, not at %u: the budget %s",
+                    d->budget.rate, d->rate,
+                    d->budget.rate < d->rate ? "does not permit more" : "permits more");
+}
+
+/* Opens the counters again, for the rate that the budget or a trigger requests. */
 static bool change_rate(struct daemon *d, struct error *err)
 {
     record_live_close(&d->live);
     record_threads_free(&d->threads);
     d->threads = (struct record_threads){0};
-    engine_note(d->report, "sampling at %u Hz now, not at %u: the budget %s",
-                d->budget.rate, d->rate,
-                d->budget.rate < d->rate ? "does not permit more" : "permits more");
-    d->rate = d->budget.rate;
+    note_rate(d);
+    if (d->triggers.state == TRIGGER_REQUESTED)
+        begin_trigger(d);
+    d->rate = requested_rate(d);
+    d->triggered = is_triggered(d);
     if (!open_sampling(d, err))
         return false;
     d->lost = 0;
@@ -262,7 +367,7 @@ static bool open_sampling(struct daemon *d, struct error *err)
         .sampler = {.stacks = RECORD_STACKS_FP, .rate = d->rate, .command = "daemon"},
         .watched = -1,
         .only_sampled = true,
-        .drain_ms = DRAIN_MS,
+        .drain_ms = drain_ms(d),
         .idle = turn,
         .idle_context = d};
     choose_event(d);
@@ -369,6 +474,9 @@ bool daemon_run(const struct daemon_settings *settings,
     d->rate = settings->rate;
     daemon_budget_init(&d->budget, &settings->budget, d->rate);
     d->history.report = report;
+    d->triggers.settings = d->watch.settings = &settings->triggers;
+    d->watch.source = &lepd_metrics_source;
+    d->watch.page_size = os_page_size();
     d->samples.ended = on_end;
     d->samples.context = d;
     daemon_samples_init(&d->samples);

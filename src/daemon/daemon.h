@@ -10,7 +10,7 @@
 #ifndef STOKE_DAEMON_DAEMON_H
 #define STOKE_DAEMON_DAEMON_H
 
-#include "daemon/budget.h"
+#include "daemon/triggers.h"
 #include "engine/report.h"
 #include "store/store.h"
 
@@ -23,6 +23,7 @@ struct daemon_settings {
     uint32_t window;   /* seconds */
     struct store_limits limits;
     struct daemon_limits budget;
+    struct daemon_trigger_settings triggers;
     const char *lepd;   /* address of a LEPD server (lepd/server.h); NULL: none */
     const char *listen; /* address of an HTTP server (api.h); NULL: none */
     const char *token;  /* that its requests need, see http/server.h; NULL: none */

@@ -87,16 +87,16 @@ static void add_minutes(struct daemon_metrics *m)
     }
 }
 
-void daemon_metrics_turn(struct daemon_metrics *m, uint64_t time, uint64_t now)
+bool daemon_metrics_turn(struct daemon_metrics *m, uint64_t time, uint64_t now)
 {
     struct metrics read;
     uint64_t second = now / STORE_SECOND, last = m->before.wall / STORE_SECOND;
     struct writing w = {.metrics = m, .from = second, .to = second};
     if (m->has_before && second == last)
-        return;
+        return false;
     if (!metrics_read(&read, &lepd_metrics_source, METRICS_BASIC, time, now)) {
         metrics_deinit(&read);
-        return;
+        return false;
     }
     os_lock_acquire(&m->lock);
     if (m->has_before) {
@@ -109,6 +109,19 @@ void daemon_metrics_turn(struct daemon_metrics *m, uint64_t time, uint64_t now)
     metrics_deinit(&m->before);
     m->before = read;
     m->has_before = true;
+    os_lock_release(&m->lock);
+    return true;
+}
+
+void daemon_metrics_mark(struct daemon_metrics *m, uint64_t from, const char *name,
+                         const char *unit, int64_t value)
+{
+    uint64_t last = m->before.wall / STORE_SECOND;
+    struct writing w = {.metrics = m, .from = from, .to = last};
+    if (last > from + MINUTE) /* the clock was set */
+        w.from = last;
+    os_lock_acquire(&m->lock);
+    put(&w, name, unit, value);
     os_lock_release(&m->lock);
 }
 

@@ -33,8 +33,13 @@ bool daemon_metrics_init(struct daemon_metrics *m); /* false when memory is shor
 void daemon_metrics_deinit(struct daemon_metrics *m);
 
 /* Reads the metrics if the second `now` (ns, time of day) has none yet. `time`: ns of the
- * monotonic clock. When memory is short, the second has no values. */
-void daemon_metrics_turn(struct daemon_metrics *m, uint64_t time, uint64_t now);
+ * monotonic clock. When memory is short, the second has no values. Returns whether m->before is a
+ * new reading. */
+bool daemon_metrics_turn(struct daemon_metrics *m, uint64_t time, uint64_t now);
+
+/* Sets the value of a metric in the seconds from `from` to the last reading's. */
+void daemon_metrics_mark(struct daemon_metrics *m, uint64_t from, const char *name,
+                         const char *unit, int64_t value);
 
 /* The blocks that changed since they were stored, valid until the next turn. */
 const struct store_metric_block *daemon_metrics_unstored(struct daemon_metrics *m,

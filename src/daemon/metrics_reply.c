@@ -179,3 +179,57 @@ bool daemon_metrics_reply(struct daemon_metrics *m, const char *store,
     arena_deinit(&r.arena);
     return ok;
 }
+
+/* --- Triggers ------------------------------------------------------------------------- */
+
+static void write_trigger(struct json_writer *w, const struct reply *r,
+                          const struct column *c, uint64_t first, uint64_t last)
+{
+    struct str prefix = STR("trigger.");
+    double sum = 0, count = 0;
+    for (uint64_t i = first; i < last; i++) {
+        sum += c->sums[i];
+        count += c->counts[i];
+    }
+    json_begin(w, JSON_OBJECT);
+    json_member_u64(w, "from", r->start + first * r->step);
+    json_member_u64(w, "to", r->start + last * r->step);
+    json_member_str(w, "name", str_skip(c->name, prefix.len));
+    json_member_u64(w, "value", (uint64_t)(sum / count + 0.5));
+    json_member_str(w, "unit", c->unit);
+    json_end(w, JSON_OBJECT);
+}
+
+/* Neighbouring steps with values are one recording. */
+static void write_triggers(const struct reply *r, struct output *out)
+{
+    struct json_writer w = {.out = out};
+    json_begin(&w, JSON_OBJECT);
+    json_put_key(&w, "triggers");
+    json_begin(&w, JSON_ARRAY);
+    for (size_t i = 0; i < r->column_count; i++) {
+        const struct column *c = &r->columns[i];
+        for (uint64_t first = 0, last; first < r->count; first = last + 1) {
+            for (last = first; last < r->count && c->counts[last];)
+                last++;
+            if (last > first)
+                write_trigger(&w, r, c, first, last);
+        }
+    }
+    json_end(&w, JSON_ARRAY);
+    json_end(&w, JSON_OBJECT);
+}
+
+bool daemon_triggers_reply(struct daemon_metrics *m, const char *store,
+                           const struct store_span *span, struct output *out,
+                           struct error *err)
+{
+    const struct daemon_metric_names names = {{STR("trigger")}, 1};
+    struct reply r = {.names = &names};
+    choose_steps(&r, span);
+    bool ok = read_blocks(&r, m, store, span, err);
+    if (ok)
+        write_triggers(&r, out);
+    arena_deinit(&r.arena);
+    return ok;
+}

@@ -24,4 +24,10 @@ bool daemon_metrics_reply(struct daemon_metrics *m, const char *store,
                           const struct daemon_metric_names *names, struct output *out,
                           struct error *err);
 
+/* Writes the recordings of triggers in the span: {"triggers":[{"from":1790000000,"to":1790000010,
+ * "name":"cpu","value":97,"unit":"%"}]}. Times are whole steps, as above. */
+bool daemon_triggers_reply(struct daemon_metrics *m, const char *store,
+                           const struct store_span *span, struct output *out,
+                           struct error *err);
+
 #endif

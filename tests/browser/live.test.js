@@ -37,6 +37,18 @@ module.exports = (test) => {
         return;
     }
 
+    test("marks what a trigger recorded, and shows it", async (bench) => {
+        const served = await daemonOrSkip(bench, { args: ["--trigger-memory", "0.001%", "--trigger-seconds", "2"] });
+        if (!served)
+            return;
+        load(bench);
+        const page = await live(bench, served);
+        await page.getByRole("button", { name: /^memory \d+ %, / }).click();
+        const span = await app(page, "live.span");
+        assert.ok(span && span[1] > span[0], "its span is held");
+        await until(page, ([from]) => window.stoke.live.shownSpan[0] === from && window.stoke.shown.total > 0, span);
+    });
+
     test("shows metrics, processes and the samples of the last seconds, which move", async (bench) => {
         const served = await daemonOrSkip(bench);
         if (!served)

@@ -4,6 +4,7 @@
 profile that go tool pprof reads; and requests that are refused."""
 
 import base64
+import contextlib
 import gzip
 import http.client
 import json
@@ -11,6 +12,7 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import ssl
 import subprocess
 import tempfile
@@ -597,6 +599,39 @@ def encrypted(report):
     report.result("HTTPS", "" if good and done.returncode == 1 and "--key" in done.stderr else f"{body} {done.stderr}")
 
 
+def triggered(folder):
+    """A threshold that every machine crosses: it is recorded, marked and listed."""
+    daemon = Daemon(folder, "--trigger-memory", "0.001%", "--trigger-seconds", "1")
+    try:
+        assert daemon.wait(), daemon.report()
+        while "sampling at 97 Hz again" not in daemon.report():
+            assert daemon.process.poll() is None, daemon.report()
+            time.sleep(0.05)
+        marks = json.loads(daemon.get("/api/triggers")[2])["triggers"]
+        assert len(marks) == 1 and marks[0]["from"] < marks[0]["to"], marks
+        assert (marks[0]["name"], marks[0]["unit"]) == ("memory", "%"), marks
+        expect(daemon.get("/api/triggers?from=x")[0], 400)
+    finally:
+        daemon.stop()
+    store = os.path.join(folder, "h.db")
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        rates = {rate for rate, in db.execute("SELECT rate FROM window")}
+    assert 999 in rates and rates <= {97, 999}, rates
+    status, out, err = tap.run([tap.STOKE, "info", "--store", store])
+    expect(status, 0, err)
+    assert re.search(rb"^triggers +1$", out, re.M) and b"  memory " in out, out
+    assert "trigger.memory is " in daemon.report(), daemon.report()
+
+
+def triggers(report):
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            triggered(folder)
+            report.ok("triggers")
+        except (AssertionError, OSError, ValueError, KeyError) as error:
+            report.not_ok("triggers", f"{type(error).__name__}: {error}")
+
+
 def starts(report):
     """Other addresses need a token."""
     with tempfile.TemporaryDirectory() as folder:
@@ -643,6 +678,7 @@ def main():
     token(report)
     encrypted(report)
     starts(report)
+    triggers(report)
     report.done()
 
 

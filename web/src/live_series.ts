@@ -8,6 +8,17 @@ export interface SeriesReply {
     metrics: { name: string; unit: string; values: (number | null)[] }[];
 }
 
+/* The recording of a trigger: what was above its threshold. */
+export interface Mark {
+    from: number; /* s since 1970 */
+    to: number;
+    name: string; /* "pressure.io", "process.nginx.cpu" */
+    value: number;
+    unit: string;
+}
+
+const TRIGGER = "trigger.";
+
 export class Series {
     start = 0;
     step = 1;
@@ -69,6 +80,26 @@ export class Series {
                     column[at] = value;
             }
         }
+    }
+
+    /* Neighbouring steps with values are one recording. */
+    get marks(): Mark[] {
+        const out: Mark[] = [];
+        for (const [name, values] of this.columns) {
+            let mark: Mark | null = null;
+            for (let i = 0; name.startsWith(TRIGGER) && i < values.length; i++) {
+                const value = values[i] as number, from = this.start + i * this.step;
+                if (Number.isNaN(value)) {
+                    mark = null;
+                } else if (mark) {
+                    mark.to = from + this.step;
+                } else {
+                    mark = { from, to: from + this.step, name: name.slice(TRIGGER.length), value, unit: this.units.get(name) ?? "" };
+                    out.push(mark);
+                }
+            }
+        }
+        return out.sort((a, b) => a.from - b.from);
     }
 
     /* The mean of the values of a span; NaN if there are none. */

@@ -3,6 +3,7 @@
 #include "daemon/daemon.h"
 #include "base/number.h"
 #include "cli/command.h"
+#include "cli/daemon/trigger_options.h"
 #include "cli/message.h"
 #include "daemon/address.h"
 #include "http/server.h"
@@ -26,6 +27,8 @@ struct daemon_options {
     uint64_t memory; /* bytes */
     const char *lepd, *listen, *token_file, *certificate, *key;
     bool has_own_token;
+    struct daemon_trigger_settings triggers;
+    int64_t trigger_rate, trigger_seconds, trigger_cooldown;
 };
 
 #define OFF(field) offsetof(struct daemon_options, field)
@@ -112,8 +115,35 @@ static const struct option server_option_table[] = {
      OFF(lepd), .parse = parse_address, .fallback = LEPD_ADDRESS},
     {0}};
 
+#define THRESHOLDS OFF(triggers)
+
+static const struct option trigger_option_table[] = {
+    {"trigger-cpu", 0, "PERCENT",
+     "record when this part of all CPUs is used, such as 90%", OPTION_PARSED, THRESHOLDS,
+     .parse = trigger_parse_cpu},
+    {"trigger-memory", 0, "PERCENT", "record when this part of the memory is used",
+     OPTION_PARSED, THRESHOLDS, .parse = trigger_parse_memory},
+    {"trigger-pressure-cpu", 0, "PERCENT",
+     "record when threads wait for a CPU for this part of the time", OPTION_PARSED,
+     THRESHOLDS, .parse = trigger_parse_pressure_cpu},
+    {"trigger-pressure-memory", 0, "PERCENT", "the same for memory", OPTION_PARSED,
+     THRESHOLDS, .parse = trigger_parse_pressure_memory},
+    {"trigger-pressure-io", 0, "PERCENT", "the same for disks", OPTION_PARSED, THRESHOLDS,
+     .parse = trigger_parse_pressure_io},
+    {"trigger-process", 0, "NAME=LIMIT",
+     "record when these processes use so much of a CPU (150%) or memory (2G)",
+     OPTION_PARSED, THRESHOLDS, .parse = trigger_parse_process},
+    {"trigger-rate", 0, "HZ", "samples per second and CPU of it (default: 999)",
+     OPTION_INT, OFF(trigger_rate), .least = 1, .most = 10000},
+    {"trigger-seconds", 0, "S", "length of the recording (default: 10)", OPTION_INT,
+     OFF(trigger_seconds), .least = 1, .most = 300},
+    {"trigger-pause", 0, "S", "the least time to the next one (default: 600)", OPTION_INT,
+     OFF(trigger_cooldown), .least = 0, .most = 86400},
+    {0}};
+
 static const struct option_group daemon_groups[] = {
     {"sampling", daemon_option_table, 0, NULL},
+    {"triggers", trigger_option_table, 0, NULL},
     {"store", store_option_table, 0, NULL},
     {"servers", server_option_table, 0, NULL},
     {0}};
@@ -181,6 +211,7 @@ static int daemon_command(void *settings, int word_count, char **words)
         .lepd = o->lepd,
         .listen = o->listen,
         .budget = {o->cpu, o->memory},
+        .triggers = o->triggers,
         .limits = {(uint64_t)o->days * DAY, (uint64_t)o->megabytes * MB}};
     if (word_count) {
         error_set(&err, "unexpected argument '%s'", words[0]);
@@ -188,6 +219,9 @@ static int daemon_command(void *settings, int word_count, char **words)
         message_error(&err);
         return STATUS_USAGE;
     }
+    s.triggers.rate = (uint32_t)o->trigger_rate;
+    s.triggers.seconds = (uint32_t)o->trigger_seconds;
+    s.triggers.cooldown = (uint32_t)o->trigger_cooldown;
     os_wait_block_signals();
     if (!read_secrets(o, token, &s, &err)) {
         message_error(&err);
@@ -196,10 +230,14 @@ static int daemon_command(void *settings, int word_count, char **words)
     return command_status(daemon_run(&s, &message_report, &err), &err);
 }
 
-static const struct daemon_options daemon_defaults = {.rate = DAEMON_RATE_DEFAULT,
-                                                      .window = DAEMON_WINDOW_DEFAULT,
-                                                      .days = DAYS_DEFAULT,
-                                                      .megabytes = MB_DEFAULT};
+static const struct daemon_options daemon_defaults = {
+    .rate = DAEMON_RATE_DEFAULT,
+    .window = DAEMON_WINDOW_DEFAULT,
+    .trigger_rate = DAEMON_TRIGGER_RATE,
+    .trigger_seconds = DAEMON_TRIGGER_SECONDS,
+    .trigger_cooldown = DAEMON_TRIGGER_COOLDOWN,
+    .days = DAYS_DEFAULT,
+    .megabytes = MB_DEFAULT};
 
 const struct command command_daemon = {
     .name = "daemon",

@@ -230,6 +230,73 @@ static void write_usage(const struct store_usage *u, struct output *o)
                   bytes_per_day(u) / 1e6);
 }
 
+/* --- Triggers ------------------------------------------------------------------------- */
+
+#define TRIGGERS_SHOWN 10
+#define MINUTE ((uint64_t)60)
+
+struct trigger {
+    uint64_t from, to; /* seconds: of minutes */
+    char name[64];     /* "cpu" */
+    char text[96];     /* "cpu 97 %" */
+};
+
+struct triggers {
+    struct trigger last[TRIGGERS_SHOWN]; /* of number n: at n % TRIGGERS_SHOWN */
+    uint64_t count;
+};
+
+/* Minutes that follow one another are one recording. */
+static void add_trigger(struct triggers *t, uint64_t second, struct str name,
+                        int64_t value, struct str unit)
+{
+    for (size_t i = 0; i < TRIGGERS_SHOWN && i < t->count; i++)
+        if (t->last[i].to == second && str_equal(str_of(t->last[i].name), name)) {
+            t->last[i].to += MINUTE;
+            return;
+        }
+    struct trigger *to = &t->last[t->count++ % TRIGGERS_SHOWN];
+    to->from = second;
+    to->to = second + MINUTE;
+    format_text(to->name, sizeof to->name, "%.*s", STR_ARG(name));
+    format_text(to->text, sizeof to->text, "%.*s %lld %.*s", STR_ARG(name),
+                (long long)value, STR_ARG(unit));
+}
+
+static bool find_triggers(void *context, const struct store_metric_block *b)
+{
+    const struct str prefix = STR("trigger.");
+    for (size_t k = 0; k < STORE_BLOCK_VALUES; k++)
+        for (size_t i = 0; i < b->count; i++) {
+            const struct store_metric *m = &b->items[i];
+            if (m->values[k] != STORE_NO_VALUE && str_starts(m->name, prefix))
+                add_trigger(context, b->start + k * b->step,
+                            str_skip(m->name, prefix.len), m->values[k], m->unit);
+        }
+    return true;
+}
+
+static bool write_triggers(struct store *s, const struct store_usage *u, struct output *o,
+                           struct error *err)
+{
+    struct store_span span = {u->first - u->first % (MINUTE * STORE_SECOND),
+                              u->last + STORE_SECOND};
+    struct triggers t = {.count = 0};
+    if (u->windows &&
+        !s->kind->read_metrics(s, &span, (uint32_t)MINUTE, find_triggers, &t, err))
+        return false;
+    if (t.count)
+        output_format(o, "triggers   %llu\n", (unsigned long long)t.count);
+    for (uint64_t i = t.count > TRIGGERS_SHOWN ? t.count - TRIGGERS_SHOWN : 0;
+         i < t.count; i++) {
+        const struct trigger *one = &t.last[i % TRIGGERS_SHOWN];
+        char time[32];
+        write_time(one->from * STORE_SECOND, time, sizeof time);
+        output_format(o, "           %.16s  %s\n", time, one->text);
+    }
+    return true;
+}
+
 bool history_print_usage(const char *location, struct error *err)
 {
     struct store_usage u = {0};
@@ -240,6 +307,9 @@ bool history_print_usage(const char *location, struct error *err)
         if (u.last < u.first)
             u.last = u.first;
         write_usage(&u, &o);
+        ok = write_triggers(s, &u, &o, err);
+    }
+    if (ok) {
         ok = message_lines(output_contents(&o)) ||
              error_set(err, "cannot write the output");
     }

@@ -4,7 +4,8 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { resize } from "../elements";
 import { count } from "../format";
 import { clock, type Live, type Span, spanName } from "../live";
-import { AXIS, color, figure, LIVE_TRACKS, TracksPainter } from "../live_tracks";
+import type { Mark } from "../live_series";
+import { AXIS, bytes, color, figure, LIVE_TRACKS, TracksPainter } from "../live_tracks";
 import { tokens } from "../tokens";
 import { DRAG_LEAST } from "../viewport";
 
@@ -18,6 +19,29 @@ function SpanMark({ live, span, kind }: { live: Live; span: Span; kind: string }
     if (right <= 0 || left >= 100)
         return null;
     return <div class={`live-span ${kind}`} title={spanName(span)} style={{ left: `${left}%`, width: `max(2px, ${right - left}%)` }} />;
+}
+
+/* "I/O pressure 31 %", "CPU of nginx 150 %" */
+function markName({ name, value, unit }: Mark): string {
+    const [kind, ...parts] = name.split(".");
+    const resource = (text: string): string => ({ cpu: "CPU", io: "I/O" })[text] ?? text;
+    const what = kind === "process" ? `${resource(parts.pop() ?? "")} of ${parts.join(".")}`
+        : kind === "pressure" ? `${resource(parts[0] ?? "")} pressure` : resource(name);
+    return `${what} ${unit === "bytes" ? bytes(value) : `${value} ${unit}`}`;
+}
+
+/* What triggers recorded, on the axis: a click shows it. */
+function Marks({ live }: { live: Live }) {
+    const [from, to] = live.axis;
+    return (
+        <>
+            {live.series.marks.filter((mark) => mark.to > from && mark.from < to).map((mark) => (
+                <button type="button" key={`${mark.name} ${mark.from}`} class="live-mark" title={`${markName(mark)}: recorded in detail, ${spanName([mark.from, mark.to])}`}
+                    aria-label={`${markName(mark)}, ${clock(mark.from)}`} style={{ left: `${Math.max(0, ((mark.from - from) / (to - from)) * 100)}%`, width: `${((mark.to - Math.max(from, mark.from)) / (to - from)) * 100}%` }}
+                    onClick={() => live.select([mark.from, mark.to])} />
+            ))}
+        </>
+    );
 }
 
 function useDrag(live: Live, host: { current: HTMLElement | null }, setDragged: (span: Span | null) => void): void {
@@ -157,7 +181,7 @@ export function LiveTrackPane({ live, looks }: { live: Live; looks: number }) {
         <section class="tracks live-tracks" aria-label="Metrics by time">
             <div class="axis">
                 <span class="head">Today, local time</span>
-                <div class="strips"><canvas class="layer" ref={axis} style={{ height: `${AXIS}px` }} /></div>
+                <div class="strips"><canvas class="layer" ref={axis} style={{ height: `${AXIS}px` }} /><Marks live={live} /></div>
             </div>
             <div class="live-rows" style={{ height: `${HEIGHT}px` }}>
                 <Labels live={live} />
