@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "base/nearest.h"
 #include "cli/message.h"
+#include "cli/options/config.h"
 #include "engine/report.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,9 +116,49 @@ static int run(const struct command *c, void *settings, int file_count, char **f
     return check_result(&result, c->run(settings, file_count, files));
 }
 
+static void set_defaults(const struct command *c, void *settings)
+{
+    memset(settings, 0, c->settings_size);
+    if (c->defaults)
+        memcpy(settings, c->defaults, c->settings_size);
+}
+
+static bool parse(const struct command *c, void *settings, int argc, char **argv,
+                  int *rest, struct error *err)
+{
+    return c->runs_command
+               ? options_parse_front(c->groups, settings, argc, argv, rest, err)
+               : options_parse(c->groups, settings, argc, argv, rest, err);
+}
+
+/* Parses the command line; if it names a file of options, that file, and the command line again,
+ * which so has priority. *text is for free(). */
+static bool parse_both(const struct command *c, void *settings, int argc, char **argv,
+                       int *rest, char **text, struct error *err)
+{
+    char **again = calloc((size_t)argc + 1, sizeof *again); /* parsing moves words */
+    const char *file = NULL;
+    if (!again)
+        return error_memory(err);
+    memcpy(again, argv, (size_t)argc * sizeof *again);
+    bool ok = parse(c, settings, argc, argv, rest, err);
+    if (ok && c->config)
+        memcpy(&file, (char *)settings + c->config, sizeof file);
+    if (file) {
+        options_free(c->groups, settings);
+        set_defaults(c, settings);
+        ok = config_read(c->groups, settings, file, text, err);
+        memcpy(argv, again, (size_t)argc * sizeof *again);
+        ok = ok && parse(c, settings, argc, argv, rest, err);
+    }
+    free((void *)again);
+    return ok;
+}
+
 int command_run(const struct command *c, int argc, char **argv)
 {
     struct error err;
+    char *text = NULL;
     int rest, status = STATUS_USAGE;
     if (wants_help(c, argc, argv)) {
         command_help(c);
@@ -126,16 +167,13 @@ int command_run(const struct command *c, int argc, char **argv)
     void *settings = calloc(1, c->settings_size);
     if (!settings)
         return STATUS_FAILED;
-    if (c->defaults)
-        memcpy(settings, c->defaults, c->settings_size);
-    bool parsed = c->runs_command
-                      ? options_parse_front(c->groups, settings, argc, argv, &rest, &err)
-                      : options_parse(c->groups, settings, argc, argv, &rest, &err);
-    if (parsed)
+    set_defaults(c, settings);
+    if (parse_both(c, settings, argc, argv, &rest, &text, &err))
         status = run(c, settings, rest, argv);
     else
         message_error(&err);
     options_free(c->groups, settings);
     free(settings);
+    free(text);
     return status;
 }

@@ -24,8 +24,10 @@ struct command {
     const char *examples;              /* lines for --help; may be NULL */
     const struct option_group *groups; /* ended by a group without options */
     size_t settings_size;
-    size_t result;        /* of commands that load: the offset in the settings of a
+    size_t result; /* of commands that load: the offset in the settings of a
                              struct load_result *, which command_run sets; 0: none */
+    size_t config; /* offset of the name of a file of options (options/config.h), which
+                             the command line overrides; 0: none */
     const void *defaults; /* settings_size bytes; NULL: all zero */
     bool runs_command;    /* the first argument that is not an option starts a program */
     /* files: the arguments that are not options. */

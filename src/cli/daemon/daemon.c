@@ -20,7 +20,7 @@
 #define DAY (86400 * STORE_SECOND)
 
 struct daemon_options {
-    const char *store;
+    const char *store, *config;
     int64_t rate, window;
     int64_t days, megabytes;
     double cpu;      /* cores */
@@ -141,11 +141,17 @@ static const struct option trigger_option_table[] = {
      OFF(trigger_cooldown), .least = 0, .most = 86400},
     {0}};
 
+static const struct option config_option_table[] = {
+    {"config", 0, "FILE", "read options from this file: lines NAME = VALUE",
+     OPTION_STRING, OFF(config)},
+    {0}};
+
 static const struct option_group daemon_groups[] = {
     {"sampling", daemon_option_table, 0, NULL},
     {"triggers", trigger_option_table, 0, NULL},
     {"store", store_option_table, 0, NULL},
     {"servers", server_option_table, 0, NULL},
+    {"configuration", config_option_table, 0, NULL},
     {0}};
 
 #define TOKEN_MAX (DAEMON_TOKEN_SIZE - 1)
@@ -249,6 +255,7 @@ const struct command command_daemon = {
                 "  stoke diff --at -2h..-1h --at -1h..now --label service=ssh.service\n",
     .groups = daemon_groups,
     .settings_size = sizeof(struct daemon_options),
+    .config = OFF(config),
     .defaults = &daemon_defaults,
     .run = daemon_command,
 };

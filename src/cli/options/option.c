@@ -313,6 +313,38 @@ static bool parse_long(struct parsing *p, const char *word)
     return text && set_text(p, o, value_of(p, group, o), text);
 }
 
+/* "yes", "no", or nothing, for an option without a value. */
+static bool set_switch(const struct parsing *p, const struct option *o, void *value,
+                       const char *text)
+{
+    bool on = !text || strcmp(text, "yes") == 0;
+    if (!on && strcmp(text, "no") != 0) {
+        error_set(p->err, "invalid value '%s' for %.*s", text, OPTION_NAME(o));
+        return error_hint(p->err, "yes or no");
+    }
+    set_flag(o, value, on);
+    return true;
+}
+
+bool options_set(const struct option_group *groups, void *settings, const char *name,
+                 const char *value, struct error *err)
+{
+    struct parsing p = {.groups = groups, .settings = settings, .err = err};
+    const struct option_group *group;
+    const struct option *o = find_name(&p, str_of(name), &group);
+    if (!o)
+        return unknown_option(&p, name, str_of(name));
+    if (o->kind == OPTION_REPLACED)
+        return refuse(&p, name, o);
+    if (!o->arg)
+        return set_switch(&p, o, value_of(&p, group, o), value);
+    if (!value || !value[0])
+        value = o->fallback;
+    if (!value)
+        return error_set(err, "%.*s needs a value: %s", OPTION_NAME(o), o->arg);
+    return set_text(&p, o, value_of(&p, group, o), value);
+}
+
 static bool parse_letters(struct parsing *p, const char *word)
 {
     for (const char *letter = word + 1; *letter; letter++) {

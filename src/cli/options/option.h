@@ -69,4 +69,9 @@ bool options_parse_front(const struct option_group *groups, void *settings, int 
                          char **argv, int *rest, struct error *err);
 void options_free(const struct option_group *groups, void *settings);
 
+/* Sets one option by its whole name, without dashes. `value` NULL: there is none; a flag takes "yes"
+ * or "no", too. The settings point to the value. */
+bool options_set(const struct option_group *groups, void *settings, const char *name,
+                 const char *value, struct error *err);
+
 #endif
