@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "daemon/api_parts.h"
 #include "os/machine.h"
+#include <unistd.h>
 
 #define SPAN_MAX ((uint64_t)366 * 86400 * STORE_SECOND)
 
@@ -25,6 +26,28 @@ void api_fail(struct http_reply *r, unsigned status, const struct error *err)
     output_format(&r->body, "%s\n", err->message);
     if (err->hint[0])
         output_format(&r->body, "%s\n", err->hint);
+}
+
+bool api_store_is_absent(const struct daemon_api *api, struct error *err)
+{
+    struct daemon_store_state s = {.failing = false};
+    bool is_file = !store_location_is_address(api->store);
+    if (!api->history || !is_file)
+        return false;
+    daemon_history_state(api->history, &s);
+    if (access(api->store, F_OK) == 0)
+        return false;
+    error_set(err, "the store cannot be read now: %s",
+              s.failing ? s.error : "it was removed, and will be written again");
+    return !error_hint(err, "ask again in some seconds: nothing that was stored is lost");
+}
+
+void api_fail_read(const struct daemon_api *api, struct http_reply *r, unsigned status,
+                   const struct error *err)
+{
+    struct error why;
+    bool is_absent = api_store_is_absent(api, &why);
+    api_fail(r, is_absent ? STATUS_UNAVAILABLE : status, is_absent ? &why : err);
 }
 
 void api_share(struct http_reply *r, uint64_t time)

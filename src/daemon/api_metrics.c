@@ -31,7 +31,7 @@ void api_series(struct daemon_api *api, const struct http_query *q, struct http_
     r->type = "application/json";
     api_share(r, API_SHARED_SHORT);
     if (!daemon_metrics_reply(api->metrics, api->store, &span, &names, &r->body, &err))
-        api_fail(r, STATUS_FAILED, &err);
+        api_fail_read(api, r, STATUS_FAILED, &err);
 }
 
 void api_triggers(struct daemon_api *api, const struct http_query *q,
@@ -46,7 +46,7 @@ void api_triggers(struct daemon_api *api, const struct http_query *q,
     r->type = "application/json";
     api_share(r, API_SHARED_SHORT);
     if (!daemon_triggers_reply(api->metrics, api->store, &span, &r->body, &err))
-        api_fail(r, STATUS_FAILED, &err);
+        api_fail_read(api, r, STATUS_FAILED, &err);
 }
 
 static void put_rate(struct output *o, const struct daemon_api *api)

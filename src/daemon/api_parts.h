@@ -11,6 +11,7 @@
 #define STATUS_CONFLICT 409u
 #define STATUS_FAILED 500u
 #define STATUS_UNSUPPORTED 501u
+#define STATUS_UNAVAILABLE 503u
 
 /* The functions of the addresses. */
 #define ROUTE(name, method, path, type, arguments, summary)             \
@@ -36,6 +37,14 @@ const struct api_route *api_route_at(size_t i);
 
 /* The reply becomes the error. */
 void api_fail(struct http_reply *r, unsigned status, const struct error *err);
+
+/* The same for a failure to read the store: while it is absent or being written again, the status
+ * is 503, after which clients ask again. */
+void api_fail_read(const struct daemon_api *api, struct http_reply *r, unsigned status,
+                   const struct error *err);
+
+/* Whether the daemon writes the store, but it cannot be read now; *err is then why. */
+bool api_store_is_absent(const struct daemon_api *api, struct error *err);
 
 /* The same request of other clients gets this reply during so many ns. */
 void api_share(struct http_reply *r, uint64_t time);

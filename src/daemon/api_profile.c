@@ -126,7 +126,7 @@ static void reply_profile(struct daemon_api *api, const struct http_query *q,
     api_share(r, API_SHARED_SHORT);
     if (!p || !e->write(p, &options, &r->body, &err) ||
         (packs(e) && !pack(&r->body, &err)))
-        api_fail(r, status, &err);
+        api_fail_read(api, r, status, &err);
     profile_destroy(p);
 }
 
@@ -211,6 +211,6 @@ void api_labels(struct daemon_api *api, const struct http_query *q, struct http_
     if (p)
         write_labels(p, &r->body);
     else
-        api_fail(r, STATUS_FAILED, &err);
+        api_fail_read(api, r, STATUS_FAILED, &err);
     profile_destroy(p);
 }

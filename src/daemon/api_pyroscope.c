@@ -46,6 +46,17 @@ static void fail_call(struct http_reply *r, unsigned status, const char *code,
     json_end(&w, JSON_OBJECT);
 }
 
+/* The request is invalid, or the store cannot be read. */
+static void fail_answer(const struct daemon_api *api, struct http_reply *r,
+                        const struct error *err)
+{
+    struct error why;
+    if (api_store_is_absent(api, &why))
+        fail_call(r, STATUS_UNAVAILABLE, "unavailable", &why);
+    else
+        fail_call(r, STATUS_BAD, "invalid_argument", err);
+}
+
 /* A list of texts: {"names":[...]} */
 static void put_names(struct call *c, const struct str *names, size_t count)
 {
@@ -597,8 +608,10 @@ void api_querier(struct daemon_api *api, const struct http_query *q, struct http
         return;
     }
     bool read = pyroscope_request_read(&c.request, method, q->body, c.json, &err);
-    if (!read || !answers[method](&c, &err))
+    if (!read)
         fail_call(r, STATUS_BAD, "invalid_argument", &err);
+    else if (!answers[method](&c, &err))
+        fail_answer(api, r, &err);
     pyroscope_request_deinit(&c.request);
     arena_deinit(&c.arena);
 }
@@ -679,6 +692,6 @@ void api_render(struct daemon_api *api, const struct http_query *q, struct http_
     struct call c = {.api = api, .reply = r, .json = true};
     r->type = "application/json";
     if (!render(&c, q, &err))
-        api_fail(r, STATUS_BAD, &err);
+        api_fail_read(api, r, STATUS_BAD, &err);
     arena_deinit(&c.arena);
 }

@@ -104,7 +104,7 @@ static double process_value(const struct daemon_watch *w,
 /* --- The machine ------------------------------------------------------------------------ */
 
 /* Time in which CPUs were not idle. On a busy virtual machine, what the hypervisor steals is
- * time in which threads wanted to run. */
+ * time in which threads were ready to run. */
 static double cpu_value(const struct cpu_time *before, const struct cpu_time *now)
 {
     double all = 0, idle = 0;

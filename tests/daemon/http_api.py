@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 
+import daemon as copies
 import tap
 
 TOKEN = "0123456789abcdef0123"
@@ -28,12 +29,12 @@ VALUE = re.compile(r'^[a-zA-Z_:][a-zA-Z0-9_:]*(\{([a-z]+="([^"\\]|\\.)*",?)+\})?
 class Daemon:
     """A daemon of the test's own, at a free port."""
 
-    def __init__(self, folder, *options):
+    def __init__(self, folder, *options, env=None):
         self.errors = os.path.join(folder, "errors")
         with open(self.errors, "wb") as file:
             self.process = subprocess.Popen(
                 [tap.STOKE, "daemon", "--store", os.path.join(folder, "h.db"), "--window", "1",
-                 "--rate", "97", "--listen", "127.0.0.1:0", *options], stderr=file)
+                 "--rate", "97", "--listen", "127.0.0.1:0", *options], stderr=file, env=env)
         self.port = None
 
     def report(self):
@@ -623,6 +624,45 @@ def triggered(folder):
     assert "trigger.memory is " in daemon.report(), daemon.report()
 
 
+def absent(folder):
+    """While a store that was removed is written again, which is slow here, clients are to ask again."""
+    store, mark, env = copies.preloaded(folder, "h", copies.SLOW, "SLOW_WHILE")
+    daemon = Daemon(folder, env=env)
+    try:
+        assert daemon.wait(), daemon.report()
+        copies.until(lambda: copies.windows(store), "the first window")
+        copies.create(mark)
+        copies.remove(store)
+        for path in ("/api/profile?from=-50m", "/api/labels?from=-50m", "/api/metrics?from=-50m",
+                     "/debug/pprof/profile?seconds=3000", "/pyroscope/render?from=now-50m"):
+            status, _, body = daemon.get(path)
+            assert status == 503 and b"cannot be read now" in body, (path, status, body)
+        fields = daemon.fields("/api/profile?from=-40m")
+        expect(fields.get("Retry-After"), "1", fields)
+        expect(daemon.get("/api/status")[0], 200)
+        expect(daemon.get("/api/profile?from=x")[0], 400)
+        copies.until(lambda: "is being written again" in daemon.report(), "a message of the copy")
+        status, _, body = daemon.get("/api/profile?from=-45m")
+        assert status == 503 and b"is being written again" in body, (status, body)
+        os.remove(mark)
+        copies.until(lambda: "nothing is lost" in daemon.report(), "the end of the copy")
+        expect(daemon.get("/api/profile?from=-55m")[0], 200)
+    finally:
+        daemon.stop()
+
+
+def absent_store(report):
+    if not shutil.which("cc"):
+        report.skip("a store that is written again", "no compiler")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            absent(folder)
+            report.ok("a store that is written again")
+        except (AssertionError, OSError, ValueError, RuntimeError) as error:
+            report.not_ok("a store that is written again", f"{type(error).__name__}: {error}")
+
+
 def triggers(report):
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -679,6 +719,7 @@ def main():
     encrypted(report)
     starts(report)
     triggers(report)
+    absent_store(report)
     report.done()
 
 
