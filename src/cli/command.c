@@ -159,7 +159,7 @@ int command_run(const struct command *c, int argc, char **argv)
 {
     struct error err;
     char *text = NULL;
-    int rest, status = STATUS_USAGE;
+    int rest = 0, status = STATUS_USAGE;
     if (wants_help(c, argc, argv)) {
         command_help(c);
         return fflush(stdout) == 0 ? STATUS_OK : STATUS_FAILED;
