@@ -15,6 +15,7 @@
 #include "metrics/rates.h"
 #include "os/machine.h"
 #include "record/live.h"
+#include "record/refusal.h"
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -35,9 +36,10 @@ struct daemon {
     struct daemon_budget budget;
     struct daemon_triggers triggers;
     struct daemon_watch watch;
-    uint32_t rate;        /* of the open counters; requested_rate() follows */
-    bool triggered;       /* the open counters are of the recording of a trigger */
-    uint64_t marked_from; /* second in which the trigger's recording began */
+    uint32_t rate;         /* of the open counters; requested_rate() follows */
+    uint32_t trigger_rate; /* that the kernel allows */
+    bool triggered;        /* the open counters are of the recording of a trigger */
+    uint64_t marked_from;  /* second in which the trigger's recording began */
     struct daemon_metrics metrics;
     struct daemon_recent recent;
     struct daemon_recording recording; /* its job uses live.wait */
@@ -109,7 +111,7 @@ static void end_window(struct daemon *d, uint64_t end)
 
 static uint32_t requested_rate(const struct daemon *d)
 {
-    uint32_t often = d->triggers.state != TRIGGER_NONE ? d->settings->triggers.rate : 0;
+    uint32_t often = d->triggers.state != TRIGGER_NONE ? d->trigger_rate : 0;
     return often > d->budget.rate ? often : d->budget.rate;
 }
 
@@ -167,7 +169,11 @@ static void check_triggers(struct daemon *d)
 static void begin_trigger(struct daemon *d)
 {
     struct daemon_cost cost = daemon_cost_now();
+    uint32_t most = record_rate_most();
     daemon_triggers_begin(&d->triggers, &cost);
+    d->trigger_rate = d->settings->triggers.rate;
+    if (d->trigger_rate > most)
+        d->trigger_rate = most;
     d->marked_from = os_clock_real() / NS;
 }
 
@@ -292,18 +298,33 @@ static void note_rate(const struct daemon *d)
                     d->budget.rate < d->rate ? "does not permit more" : "permits more");
 }
 
+/* The rate of a trigger was not possible. */
+static bool open_without_trigger(struct daemon *d, struct error *err)
+{
+    if (!d->triggered)
+        return false;
+    engine_note(d->report, "nothing is recorded for the trigger: %s", err->message);
+    record_live_close(&d->live);
+    record_threads_free(&d->threads);
+    d->threads = (struct record_threads){0};
+    end_trigger(d);
+    d->rate = requested_rate(d);
+    d->triggered = false;
+    return open_sampling(d, err);
+}
+
 /* Opens the counters again, for the rate that the budget or a trigger requests. */
 static bool change_rate(struct daemon *d, struct error *err)
 {
     record_live_close(&d->live);
     record_threads_free(&d->threads);
     d->threads = (struct record_threads){0};
-    note_rate(d);
     if (d->triggers.state == TRIGGER_REQUESTED)
         begin_trigger(d);
+    note_rate(d);
     d->rate = requested_rate(d);
     d->triggered = is_triggered(d);
-    if (!open_sampling(d, err))
+    if (!open_sampling(d, err) && !open_without_trigger(d, err))
         return false;
     d->lost = 0;
     d->api.rate = d->rate;

@@ -617,7 +617,7 @@ def triggered(folder):
     store = os.path.join(folder, "h.db")
     with contextlib.closing(sqlite3.connect(store)) as db:
         rates = {rate for rate, in db.execute("SELECT rate FROM window")}
-    assert 999 in rates and rates <= {97, 999}, rates
+    assert 97 in rates and 97 < max(rates) <= 999, rates  # the kernel may allow less than 999
     status, out, err = tap.run([tap.STOKE, "info", "--store", store])
     expect(status, 0, err)
     assert re.search(rb"^triggers +1$", out, re.M) and b"  memory " in out, out
