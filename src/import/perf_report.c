@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text of perf report --stdio, with or without call graphs:
+ *
+ *   # Samples: 252  of event 'cycles'
+ *   # Event count (approx.): 126000000
+ *   #
+ *   # Children      Self  Command  Shared Object  Symbol
+ *   # ........  ........  .......  .............  .......
+ *   #
+ *       95.24%     0.00%  a.out    a.out          [.] main
+ *               |
+ *               ---main
+ *                  |
+ *                  |--56.35%--work
+ *                  |          memcpy
+ *                   --38.49%--wait
+ *
+ * The dots show where the columns are. A line below "---" or "--56.35%--" continues that
+ * branch, and a bar below its names begins a branch of it. With -g flat, a value has its
+ * names below it; with -g folded, the line of a value has them all. */
+#include "import/perf_report.h"
+#include "base/array.h"
+#include "base/number.h"
+
+#define COLUMNS_MOST 32
+#define OPEN_MOST 256   /* branches inside each other */
+#define DEPTH_MOST 1024 /* lines of a path; perf's own limit is lower */
+#define FLAT_COLUMN 11  /* of the values of -g flat */
+#define BRANCH_WIDTH 11 /* from a branch's bar to its name */
+#define VALUE_MOST 1e18
+
+enum role {
+    ROLE_OTHER,
+    ROLE_TOTAL,
+    ROLE_SELF,
+    ROLE_SAMPLES,
+    ROLE_PERIOD,
+    ROLE_COMM,
+    ROLE_PID,
+    ROLE_CPU,
+    ROLE_MODULE,
+    ROLE_SYMBOL,
+};
+
+struct column {
+    enum role role;
+    size_t start, end;
+};
+
+/* A branch of the current graph that lines may continue. */
+struct open_branch {
+    size_t column; /* of its names, and of the bars of its branches */
+    uint32_t last; /* its last node */
+};
+
+struct reader {
+    struct report report;
+    struct lines lines;
+    struct str titles; /* the comment line before the dots */
+    struct column columns[COLUMNS_MOST];
+    size_t column_count; /* 0: not in a table */
+    struct open_branch open[OPEN_MOST];
+    size_t open_count;
+    bool is_group; /* the event is a group: its rows have several values */
+    bool is_flat;  /* the next names follow a value of -g flat */
+    double flat_value;
+    uint32_t flat_kind;
+};
+
+static void warn(struct reader *r, const char *what, struct str line)
+{
+    builder_warn(r->report.b, what, r->lines.number, 1, str_trim(line));
+}
+
+/* --- Comments ---------------------------------------------------------------------------- */
+
+/* "252", or "31K" */
+static double read_count(struct str text)
+{
+    double value, scale = 1;
+    if (str_ends(text, STR("K")))
+        scale = 1e3;
+    else if (str_ends(text, STR("M")))
+        scale = 1e6;
+    text.len -= scale > 1;
+    bool valid = number_parse_double(text, &value) && value >= 0 && value < VALUE_MOST;
+    return valid ? value * scale : -1;
+}
+
+/* "252  of event 'cycles'", with the name in quotes, and more behind it */
+static void begin_event(struct reader *r, struct str rest)
+{
+    struct report *report = &r->report;
+    perf_report_settle(report);
+    report->samples = read_count(str_word(&rest));
+    report->total = -1;
+    report->event = 0;
+    r->column_count = 0;
+    r->is_group = str_starts(str_trim(rest), STR("of events"));
+    size_t quote = str_find(rest, '\'');
+    struct str name = str_skip(rest, quote + 1);
+    name.len = str_rfind(name, '\'');
+    if (quote < rest.len && name.len)
+        report->event = builder_string(report->b, name);
+}
+
+static bool take(struct str *text, struct str head)
+{
+    if (!str_starts(*text, head))
+        return false;
+    *text = str_trim(str_skip(*text, head.len));
+    return true;
+}
+
+static enum role role_of(struct str title)
+{
+    static const struct {
+        const char *title;
+        enum role role;
+    } roles[] = {
+        {"Children", ROLE_TOTAL},       {"Overhead", ROLE_TOTAL},  {"Self", ROLE_SELF},
+        {"Samples", ROLE_SAMPLES},      {"Period", ROLE_PERIOD},   {"Command", ROLE_COMM},
+        {"Pid:Command", ROLE_PID},      {"Tid:Command", ROLE_PID}, {"CPU", ROLE_CPU},
+        {"Shared Object", ROLE_MODULE}, {"Symbol", ROLE_SYMBOL},
+    };
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (str_equal(title, str_of(roles[i].title)))
+            return roles[i].role;
+    return ROLE_OTHER;
+}
+
+static struct str cell(const struct column *column, struct str line)
+{
+    struct str text = str_skip(line, column->start);
+    return str_trim(str_head(text, column->end - column->start));
+}
+
+/* "# ........  ......": sets the columns. */
+static bool read_dots(struct reader *r, struct str line)
+{
+    size_t count = 0;
+    for (size_t i = 1; i < line.len; i++) {
+        if (line.ptr[i] != '.' && line.ptr[i] != ' ')
+            return false;
+        if (line.ptr[i] == ' ' || line.ptr[i - 1] == '.' || count == COLUMNS_MOST)
+            continue;
+        if (count)
+            r->columns[count - 1].end = i;
+        r->columns[count++] = (struct column){.start = i, .end = SIZE_MAX};
+    }
+    if (count == 0)
+        return false;
+    r->report.has_children = false;
+    for (size_t i = 0; i < count; i++) {
+        r->columns[i].role = role_of(cell(&r->columns[i], r->titles));
+        r->report.has_children |= r->columns[i].role == ROLE_SELF;
+    }
+    r->column_count = count;
+    return true;
+}
+
+static void read_comment(struct reader *r, struct str line)
+{
+    struct str text = str_trim(str_skip(line, 1));
+    struct report *report = &r->report;
+    uint64_t lost;
+    if (take(&text, STR("Samples:"))) {
+        begin_event(r, text);
+        if (r->is_group)
+            warn(r,
+                 "a report of a group of events, skipped: perf report --no-group "
+                 "prints them one by one",
+                 line);
+    } else if (take(&text, STR("Event count (approx.):")) ||
+               take(&text, STR("Total weight :"))) {
+        report->total = read_count(text);
+    } else if (take(&text, STR("Total Lost Samples:"))) {
+        if (number_parse_u64(text, &lost) && lost < (uint64_t)VALUE_MOST)
+            builder_lost(report->b, TIME_NONE, lost);
+    } else if (!read_dots(r, str_trim_right(line)) && text.len) {
+        struct str copy = arena_str(&report->arena, line);
+        r->titles = copy.ptr ? copy : STR("");
+    }
+}
+
+/* --- Rows ------------------------------------------------------------------------------ */
+
+/* "[.] main", "[k] 0xffffffff81000000" */
+static void read_symbol(struct report *report, struct report_row *row, struct str text)
+{
+    if (text.len > 3 && text.ptr[0] == '[' && text.ptr[2] == ']') {
+        char kind = text.ptr[1];
+        row->kind = kind == 'k'                  ? FRAME_KERNEL
+                    : kind == 'g' || kind == 'u' ? FRAME_GUEST
+                                                 : FRAME_USER;
+        text = str_trim(str_skip(text, 3));
+    }
+    struct str inlined = STR(" (inlined)");
+    if (str_ends(text, inlined)) {
+        row->kind = FRAME_INLINED;
+        text.len -= inlined.len;
+    }
+    row->name = builder_string(report->b, text);
+}
+
+/* "28435:a.out" */
+static void read_pid(struct report *report, struct report_row *row, struct str text)
+{
+    uint64_t tid;
+    struct str comm = text, number = str_cut(&comm, ':');
+    if (number_parse_u64(number, &tid) && tid <= INT32_MAX)
+        row->thread = builder_thread(report->b, ID_NONE, (int64_t)tid, comm);
+}
+
+static bool read_percent(struct str text, double *value)
+{
+    if (!str_ends(text, STR("%")))
+        return false;
+    text.len--;
+    return number_parse_double(text, value) && *value >= 0 && *value < 1000;
+}
+
+/* False if the line is not a row: its columns of numbers have none. */
+static bool read_numbers(const struct reader *r, struct str line, struct report_row *row)
+{
+    bool has_total = false;
+    row->self = row->samples = row->period = -1;
+    for (size_t i = 0; i < r->column_count; i++) {
+        struct str text = cell(&r->columns[i], line);
+        double *value = r->columns[i].role == ROLE_SAMPLES  ? &row->samples
+                        : r->columns[i].role == ROLE_PERIOD ? &row->period
+                                                            : NULL;
+        if (value && ((*value = read_count(text)) < 0))
+            return false;
+        value = r->columns[i].role == ROLE_TOTAL  ? &row->total
+                : r->columns[i].role == ROLE_SELF ? &row->self
+                                                  : NULL;
+        if (value && !read_percent(text, value))
+            return false;
+        has_total |= value == &row->total;
+    }
+    if (row->self < 0)
+        row->self = row->total;
+    return has_total;
+}
+
+static void read_names(struct reader *r, struct str line, struct report_row *row)
+{
+    struct report *report = &r->report;
+    struct str module = STR(""), other = STR("");
+    for (size_t i = 0; i < r->column_count; i++) {
+        struct str text = cell(&r->columns[i], line);
+        uint64_t cpu;
+        switch (r->columns[i].role) {
+        case ROLE_COMM:
+            row->thread = builder_thread(report->b, ID_NONE, ID_NONE, text);
+            break;
+        case ROLE_PID:
+            read_pid(report, row, text);
+            break;
+        case ROLE_CPU:
+            if (number_parse_u64(text, &cpu) && cpu < CPU_NONE)
+                row->cpu = (uint32_t)cpu;
+            break;
+        case ROLE_MODULE:
+            module = text;
+            break;
+        case ROLE_SYMBOL:
+            read_symbol(report, row, text);
+            break;
+        case ROLE_OTHER:
+            other = text;
+            break;
+        default:
+            break;
+        }
+    }
+    if (!row->name)
+        row->label = builder_string(report->b, other.len ? other : module);
+    row->module = builder_module(report->b, module, STR(""));
+}
+
+static bool read_row(struct reader *r, struct str line)
+{
+    struct report *report = &r->report;
+    struct report_row row = {.cpu = CPU_NONE, .first_node = (uint32_t)report->node_count};
+    if (!read_numbers(r, line, &row))
+        return false;
+    read_names(r, line, &row);
+    struct report_row *added =
+        ARRAY_APPEND(&report->arena, report->rows, report->row_count, report->row_cap);
+    if (added)
+        *added = row;
+    r->open_count = 0;
+    r->is_flat = false;
+    return true;
+}
+
+/* --- Call graphs ------------------------------------------------------------------------ */
+
+/* "56.35%", or a number */
+static uint32_t read_value(struct str text, double *value)
+{
+    if (read_percent(text, value))
+        return VALUE_PERCENT;
+    uint64_t number;
+    if (!number_parse_u64(text, &number) || (double)number > VALUE_MOST)
+        return VALUE_NONE;
+    *value = (double)number;
+    return VALUE_NUMBER;
+}
+
+/* Adds a line to the graph of the last row. Returns its index, or that of the parent if
+ * it is left out. */
+static uint32_t add_node(struct reader *r, uint32_t parent, struct str name,
+                         uint32_t value_kind, double value)
+{
+    struct report *report = &r->report;
+    struct str inlined = STR(" (inlined)");
+    uint32_t depth = parent == REPORT_NO_NODE ? 0 : report->nodes[parent].depth + 1;
+    bool is_inlined = str_ends(name, inlined);
+    if (is_inlined)
+        name.len -= inlined.len;
+    if (depth >= DEPTH_MOST || report->node_count >= REPORT_NO_NODE) {
+        builder_cut(report->b);
+        return parent;
+    }
+    uint32_t index = (uint32_t)report->node_count;
+    struct report_node *node =
+        ARRAY_APPEND(&report->arena, report->nodes, report->node_count, report->node_cap);
+    if (!node)
+        return parent;
+    *node = (struct report_node){.parent = parent,
+                                 .name = builder_string(report->b, name),
+                                 .is_inlined = is_inlined,
+                                 .value_kind = value_kind,
+                                 .value = value,
+                                 .depth = depth};
+    report->rows[report->row_count - 1].node_count++;
+    return index;
+}
+
+static void open_at(struct reader *r, size_t column, uint32_t last)
+{
+    if (r->open_count == OPEN_MOST)
+        builder_cut(r->report.b);
+    else
+        r->open[r->open_count++] = (struct open_branch){.column = column, .last = last};
+}
+
+/* The node that a line in this column belongs to. */
+static uint32_t parent_at(struct reader *r, size_t column)
+{
+    while (r->open_count && r->open[r->open_count - 1].column > column)
+        r->open_count--;
+    return r->open_count ? r->open[r->open_count - 1].last : REPORT_NO_NODE;
+}
+
+/* "--56.35%--work" behind the bar in that column; false if it has another form. */
+static bool read_branch(struct reader *r, size_t column, struct str text)
+{
+    struct str rest = str_skip(text, 2), dashes = STR("--"), hidden = STR("[...]");
+    size_t end = str_search(rest, dashes);
+    double value = 0;
+    uint32_t kind = read_value(str_head(rest, end), &value);
+    struct str name = str_trim(str_skip(rest, end + dashes.len));
+    if (kind == VALUE_NONE || end == rest.len || !name.len)
+        return false;
+    uint32_t parent = parent_at(r, column);
+    if (str_equal(name, hidden)) /* what is not printed */
+        return true;
+    uint32_t node = add_node(r, parent, name, kind, value);
+    open_at(r, column + BRANCH_WIDTH, node);
+    return true;
+}
+
+/* A line of names and bars. */
+static bool read_graph_line(struct reader *r, struct str line)
+{
+    size_t at = 0;
+    while (at < line.len && (line.ptr[at] == ' ' || line.ptr[at] == '|'))
+        at++;
+    struct str text = str_trim(str_skip(line, at)), root = STR("---");
+    if (!text.len)
+        return true;
+    if (str_starts(text, root)) {
+        struct str name = str_skip(text, root.len);
+        r->open_count = 0;
+        if (name.len)
+            open_at(r, at + root.len, add_node(r, REPORT_NO_NODE, name, VALUE_NONE, 0));
+        return name.len > 0;
+    }
+    if (at > 0 && str_starts(text, STR("--")) && read_branch(r, at - 1, text))
+        return true;
+    if (parent_at(r, at) == REPORT_NO_NODE)
+        return false;
+    struct open_branch *branch = &r->open[r->open_count - 1];
+    branch->last = add_node(r, branch->last, text, VALUE_NONE, 0);
+    return true;
+}
+
+/* The lines of -g flat: a value, and names until an empty line. */
+static bool read_flat_line(struct reader *r, struct str line)
+{
+    struct str text = str_trim(line);
+    size_t column = (size_t)(text.ptr - line.ptr);
+    double value = 0;
+    uint32_t kind = column == FLAT_COLUMN ? read_value(text, &value) : VALUE_NONE;
+    if (kind != VALUE_NONE) {
+        r->is_flat = true;
+        r->open_count = 0;
+        r->flat_kind = kind;
+        r->flat_value = value;
+        return true;
+    }
+    if (!r->is_flat)
+        return false;
+    if (r->open_count == 0) {
+        open_at(r, 0, add_node(r, REPORT_NO_NODE, text, r->flat_kind, r->flat_value));
+        return true;
+    }
+    r->open[0].last = add_node(r, r->open[0].last, text, VALUE_NONE, 0);
+    return true;
+}
+
+/* -g folded: "40.08% leaf;work;main" */
+static bool read_folded_line(struct reader *r, struct str line)
+{
+    struct str rest = line;
+    double value = 0;
+    uint32_t kind = read_value(str_word(&rest), &value), last = REPORT_NO_NODE;
+    rest = str_trim(rest);
+    if (kind == VALUE_NONE || !rest.len)
+        return false;
+    while (rest.len) {
+        bool is_first = last == REPORT_NO_NODE;
+        struct str name = str_cut(&rest, ';');
+        last = add_node(r, last, name, is_first ? kind : (uint32_t)VALUE_NONE, value);
+    }
+    return true;
+}
+
+/* --- The file --------------------------------------------------------------------------- */
+
+static void read_line(struct reader *r, struct str line)
+{
+    line = str_trim_right(line);
+    if (str_starts(line, STR("#"))) {
+        read_comment(r, line);
+        return;
+    }
+    if (!line.len) {
+        r->is_flat = false;
+        return;
+    }
+    if (r->is_group)
+        return;
+    if (r->column_count && read_row(r, line))
+        return;
+    bool is_read = false;
+    if (r->report.row_count)
+        is_read = line.ptr[0] != ' '
+                      ? read_folded_line(r, line)
+                      : read_flat_line(r, line) || read_graph_line(r, line);
+    if (!is_read)
+        warn(r, "not a line of a report by perf", line);
+}
+
+static bool perf_report_read(struct source *in, const struct import_options *options,
+                             struct builder *b, struct error *err)
+{
+    struct reader reader = {.lines = lines_of(in, err), .titles = STR("")}, *r = &reader;
+    struct str line;
+    r->report =
+        (struct report){.b = b, .samples = -1, .total = -1, .counts = options->samples};
+    while (!builder_failed(b) && !r->report.arena.failed && lines_next(&r->lines, &line))
+        read_line(r, line);
+    if (!r->report.arena.failed)
+        perf_report_settle(&r->report);
+    b->profile->facts.incomplete |= r->lines.cut;
+    builder_end_scratch(b, &r->report.arena);
+    return !r->lines.failed;
+}
+
+/* The comment lines of the first event. */
+static int perf_report_probe(struct str head)
+{
+    bool has_count = false, has_samples = false;
+    for (int i = 0; i < 200 && head.len; i++) {
+        struct str line = str_cut(&head, '\n');
+        has_samples |=
+            str_starts(line, STR("# Samples: ")) && str_has(line, STR(" of event"));
+        has_count |= str_starts(line, STR("# Event count (approx.): ")) ||
+                     str_starts(line, STR("# Total weight : "));
+        if (has_samples && has_count)
+            return 95;
+    }
+    return 0;
+}
+
+const struct importer import_perf_report = {
+    .name = "perf-report",
+    .suffixes = "",
+    .summary = "perf report --stdio, with or without call graphs",
+    .probe = perf_report_probe,
+    .read = perf_report_read,
+};
