@@ -602,7 +602,7 @@ function tracksOf(core, ids, from, to, columns) {
     const values = new Float32Array(core.reply().slice().buffer);
     let next = 0;
     return ids.map((id) => {
-        const layers = [7, 6, 6, 2][id >>> 28];
+        const layers = [7, 6, 6, 2, 8][id >>> 28];
         const [running, waiting] = values.subarray(next, next + 2);
         const all = Array.from({ length: layers }, (_, i) => [...values.subarray(next + 2 + i * columns, next + 2 + (i + 1) * columns)]);
         next += 2 + layers * columns;
@@ -664,6 +664,99 @@ function checkTrackWindows() {
     report("tracks of any window agree, and invalid requests are rejected", wrong.join("\n"));
 }
 
+/* By milliseconds: grow has 1, 2, 1 and 0 MiB, leak 0.5 from the second time on. */
+const HEAP = `v 10500 3
+X ./x
+I 1000 10
+s 1 x
+s 4 main
+s 4 grow
+s 4 leak
+s 6 malloc
+i 10 1 2
+i 20 1 3
+i 30 1 4
+i 40 1 5
+t 1 0
+t 2 1
+t 3 1
+t 4 2
+t 4 3
+a 100000 4
+a 80000 5
+c 0
++ 0
+c 64
+R 400
++ 0
++ 1
+c c8
+- 0
+c 12c
+- 0
+c 190
+`;
+
+/* The track of memory: what allocated, its peak, spans and moments. */
+function checkMemory() {
+    const core = new Core();
+    core.open(encoder.encode(HEAP), "x.heaptrack");
+    const shown = core.json("core_show", "[]", 0, 0);
+    const { memory, processes, to } = core.json("core_tracks");
+    const wrong = [];
+    const mib = (bytes) => bytes / 2 ** 20;
+    const expect = (what, got, expected) => {
+        if (JSON.stringify(got) !== JSON.stringify(expected))
+            wrong.push(`${what}: ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
+    };
+    expect("the track", [memory.by, memory.layers.map((l) => l.name), memory.others, memory.resident, mib(memory.peak), memory.peakAt, processes, to],
+        ["function", ["grow", "leak"], false, true, 2.5, 2e8, [], 4e8]);
+    const [all] = tracksOf(core, [4 << 28 >>> 0], 5e7, 4.5e8, 4);
+    expect("its columns", [mib(all.running), ...[0, 1, 2, 7].map((i) => all.layers[i].map(mib))],
+        [2.5, [1, 2, 2, 1], [0, 0.5, 0.5, 0.5], [0, 0, 0, 0], [4, 4, 4, 4]]);
+    expect("one pixel", tracksOf(core, [4 << 28 >>> 0], 2.1e8, 2.2e8, 1)[0].layers[0].map(mib), [2]);
+    const span = (from, until) => Object.entries(core.json("core_memory_span", from, until)).map(([name, bytes]) => [name, mib(bytes)]);
+    expect("growth", span(5e7, 2.5e8), [["change", 2.5], ["live", 2.5], ["allocated", 2.5], ["freed", 0]]);
+    expect("release", span(2.5e8, 5e8), [["change", -2], ["live", 0.5], ["allocated", 0], ["freed", 2]]);
+    expect("the most within", [core.json("core_memory_most", 2.5e8, 3.5e8), core.json("core_memory_most", -5, -4)], [2e8, -1]);
+    for (const [at, live] of [[2e8, 2.5], [3e8, 1.5], [4e8, 0.5]]) {
+        const then = core.json("core_show", JSON.stringify([{ verb: "moment", text: "", to: at + 1 }]), memory.event, 0);
+        expect(`live at ${at}`, mib(then.total), live);
+    }
+    expect("by module", core.json("core_memory", 1).layers, [{ name: "x" }]);
+    for (const [call, ...args] of [["core_memory", 3]])
+        try {
+            core.json(call, ...args);
+            wrong.push(`${call} ${args} was accepted`);
+        } catch {
+            /* as expected */
+        }
+    report("the track of memory has what is live by function, its peak, and the bytes of spans", shown && wrong.join("\n"));
+}
+
+/* A damaged file: times that go back, releases without allocations. */
+function checkMemoryDamage() {
+    const core = new Core();
+    const lines = HEAP.split("\n");
+    let tracks = 0;
+    for (let i = 0; i < lines.length; i++) {
+        const text = [...lines.slice(0, i), ...lines.slice(i + 1), "c 5", "- 0", "- 1", "c ffffffff"].join("\n");
+        try {
+            core.open(encoder.encode(text), "x.heaptrack");
+        } catch {
+            continue;
+        }
+        const info = core.json("core_tracks");
+        if (!info?.memory)
+            continue;
+        tracks++;
+        const [all] = tracksOf(core, [4 << 28 >>> 0], 0, Math.max(1, info.to), 50);
+        if (all.layers.flat().some((value) => !(value >= 0)))
+            report("the memory of a damaged file", `without line ${i + 1}: ${all.layers}`);
+    }
+    report("damaged heap files have tracks without negative bytes", tracks > 10 ? "" : `${tracks} tracks`);
+}
+
 /* Processes are the outermost frames, then the threads of those with several; samples keep
  * their threads. */
 function checkProcessFrames() {
@@ -681,6 +774,8 @@ checkImports();
 checkProcessFrames();
 checkTracks();
 checkTrackWindows();
+checkMemory();
+checkMemoryDamage();
 checkBetween();
 checkLayout();
 checkNarrow();

@@ -31,3 +31,44 @@ int EXPORT(core_tracks_draw)(const uint32_t *tracks, uint32_t count, double from
     return end_reply(need_tracks() && tracks_draw(&core.tracks, tracks, count, from, to,
                                                   columns, &core.reply, &core.err));
 }
+
+/* Stacks the memory by function (0), module or thread; the reply is the new track. */
+int EXPORT(core_memory)(uint32_t by)
+{
+    struct json_writer w = begin_reply();
+    if (by >= MEMORY_BY_COUNT)
+        return end_reply(error_set(&core.err, "no such way of stacking memory"));
+    if (!need_tracks())
+        return end_reply(false);
+    struct memory made;
+    bool ok = memory_init(&made, core.tracks.p, (enum memory_by)by, &core.err);
+    if (ok) {
+        memory_deinit(&core.tracks.memory);
+        core.tracks.memory = made;
+        reply_memory(&w, &core.tracks.memory);
+    } else {
+        memory_deinit(&made);
+    }
+    return end_reply(ok);
+}
+
+/* What happened to the memory between two times. */
+int EXPORT(core_memory_span)(double from, double to)
+{
+    struct json_writer w = begin_reply();
+    if (!need_tracks())
+        return end_reply(false);
+    reply_memory_span(&w, &core.tracks.memory, from, to);
+    return end_reply(true);
+}
+
+/* The time, in ns, at which most memory was in use between two times; -1: none was. */
+int EXPORT(core_memory_most)(double from, double to)
+{
+    struct json_writer w = begin_reply();
+    if (!need_tracks())
+        return end_reply(false);
+    const struct moment *moment = memory_most(&core.tracks.memory, from, to);
+    json_put_double(&w, moment ? moment->at : -1);
+    return end_reply(true);
+}

@@ -135,7 +135,9 @@ static bool set_other(struct transform_options *o, const struct filter *f,
     else if (str_equal(f->verb, STR("time"))) {
         o->filter.start = at_ns(f->from);
         o->filter.end = at_ns(f->to);
-    } else
+    } else if (str_equal(f->verb, STR("moment")))
+        o->filter.end = at_ns(f->to);
+    else
         return error_set(err, "no such filter: '%.*s'", STR_ARG(f->verb));
     return true;
 }

@@ -623,6 +623,11 @@ bool tracks_init(struct tracks *t, const struct profile *p, struct error *err)
             ok = find_typical(&m) && fill_tracks(&m) && make_processes(&m) &&
                  sort_tracks(&m) && index_processes(t) && make_cpus(&m);
     }
+    ok = ok && memory_init(&t->memory, p, MEMORY_FUNCTION, err);
+    if (ok && t->memory.count) {
+        double last = (double)(p->facts.time_last - p->facts.time_first);
+        t->to = last > t->to ? last : t->to;
+    }
     t->timed = ok && t->to > 0;
     arena_deinit(&m.scratch);
     t->made = ok;
@@ -631,6 +636,7 @@ bool tracks_init(struct tracks *t, const struct profile *p, struct error *err)
 
 void tracks_deinit(struct tracks *t)
 {
+    memory_deinit(&t->memory);
     arena_deinit(&t->arena);
     *t = (struct tracks){0};
 }

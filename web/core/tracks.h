@@ -8,6 +8,7 @@
 
 #include "base/idmap.h"
 #include "web/core/core.h"
+#include "web/core/memory.h"
 
 /* What a thread does at a time. Its order is the order of the layers in a reply. */
 enum activity {
@@ -75,6 +76,7 @@ struct tracks {
     struct interval *intervals[ACTIVITY_COUNT];
     struct interval *weights; /* of the samples of running, by thread and time */
     struct turn *turns;
+    struct memory memory; /* its track; none without live bytes over time */
 };
 
 #define REASON_FRAMES 24 /* innermost frames that are searched for a wait's reason */
@@ -99,7 +101,7 @@ bool tracks_init(struct tracks *t, const struct profile *p, struct error *err);
 void tracks_deinit(struct tracks *t);
 
 /* Tracks in a request: the kind in the upper bits, the index in the lower ones. */
-enum track_kind { TRACK_MACHINE, TRACK_PROCESS, TRACK_THREAD, TRACK_CPU };
+enum track_kind { TRACK_MACHINE, TRACK_PROCESS, TRACK_THREAD, TRACK_CPU, TRACK_MEMORY };
 #define TRACK_INDEX_BITS 28
 #define MACHINE_LAYERS 7 /* the six processes with the most CPU time, and the others */
 
@@ -109,7 +111,8 @@ enum track_kind { TRACK_MACHINE, TRACK_PROCESS, TRACK_THREAD, TRACK_CPU };
  * machine: CPUs in use, by process;
  * process, thread: threads in each activity;
  * CPU: the share of the column in which it was used; then the index of the process that
- * used it most.
+ * used it most;
+ * memory: what memory_draw writes; the first of its times are the most bytes.
  *
  * False for an invalid request. */
 bool tracks_draw(const struct tracks *t, const uint32_t *tracks, size_t count,

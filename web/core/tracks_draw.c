@@ -4,6 +4,7 @@
 
 #define COLUMNS_MAX 16384
 #define TRACKS_MAX 16384 /* in one request */
+#define LAYERS_MOST MEMORY_DRAWN
 
 struct tracks_window {
     double from, to, column; /* ns */
@@ -191,6 +192,8 @@ static unsigned layers_of(uint32_t track)
         return MACHINE_LAYERS;
     case TRACK_CPU:
         return 2;
+    case TRACK_MEMORY:
+        return MEMORY_DRAWN;
     default:
         return ACTIVITY_COUNT;
     }
@@ -208,6 +211,8 @@ static bool is_valid(const struct tracks *t, uint32_t track)
         return index < t->thread_count;
     case TRACK_CPU:
         return index < t->cpu_count;
+    case TRACK_MEMORY:
+        return index == 0 && t->memory.count > 0;
     default:
         return false;
     }
@@ -229,6 +234,9 @@ static void draw_track(const struct tracks *t, uint32_t track,
     case TRACK_THREAD:
         cover_thread(t, &t->threads[index], w, layers, time);
         break;
+    case TRACK_MEMORY:
+        time[0] = memory_draw(&t->memory, w->from, w->to, w->columns, layers);
+        return;
     default:
         cover_cpu(t, &t->cpus[index], w, layers, time);
         scaled = 1;
@@ -246,7 +254,7 @@ bool tracks_draw(const struct tracks *t, const uint32_t *tracks, size_t count,
     if (!(from >= 0) || !(to > from) || columns == 0 || columns > COLUMNS_MAX ||
         count > TRACKS_MAX || !(w.column > 0))
         return error_set(err, "invalid window of the tracks");
-    float *layers = arena_alloc(&a, (size_t)MACHINE_LAYERS * columns * sizeof *layers);
+    float *layers = arena_alloc(&a, (size_t)LAYERS_MOST * columns * sizeof *layers);
     for (size_t i = 0; layers && i < count; i++) {
         if (!is_valid(t, tracks[i])) {
             arena_deinit(&a);
@@ -389,5 +397,7 @@ void reply_tracks(struct json_writer *w, const struct tracks *t)
         json_put_u64(w, t->cpus[i].cpu);
     json_end(w, JSON_ARRAY);
     put_marks(w, t);
+    json_put_key(w, "memory");
+    reply_memory(w, &t->memory);
     json_end(w, JSON_OBJECT);
 }

@@ -8,6 +8,7 @@ import type { Home } from "./home";
 import { type Opened, Opening } from "./opening";
 import type { BoxInfo, ComparisonInfo, Fault, Found, FunctionInfo, ProfileInfo, Shown } from "./protocol";
 import { Tone } from "./protocol";
+import { Memory } from "./memory";
 import { Tracks } from "./tracks";
 import type { TracksView } from "./tracks_view";
 import { severalProcesses, type ViewState, readState, START, type View, writeState } from "./state";
@@ -63,6 +64,7 @@ export class App {
     readonly filters = new Filters(this);
     readonly appearance = new Appearance(() => this.look());
     readonly tracks = new Tracks(this);
+    readonly memory = new Memory(this);
     tracksView: TracksView | null = null;
     live: Live | null = null; /* the page of stoke daemon */
     needed: number | null = null; /* pixels of the shown chart; null: any height is used */

@@ -3,7 +3,7 @@
 import type { App } from "./app";
 import { PALETTES } from "./colors";
 import { DENSITIES } from "./density";
-import { ownerFilter } from "./filters";
+import { OF_TIME, ownerFilter } from "./filters";
 import { baseName } from "./format";
 import { focusedList, goBy, type List } from "./lists";
 import { exportAs, FORMATS, hasPicture, savePage, savePicture } from "./save";
@@ -40,7 +40,7 @@ const inBoxes = (): boolean => document.activeElement?.closest(".chart, .graph")
 const live = (app: App): boolean => app.live !== null;
 const timed = (app: App): boolean => (app.tracksView !== null && app.tracks.info !== null) || byTime(app);
 const byTime = (app: App): boolean => chart(app) && app.state.view === "time";
-const lastOf = (app: App, spans: boolean): number => app.state.filters.findLastIndex((f) => (f.verb === "time") === spans);
+const lastOf = (app: App, spans: boolean): number => app.state.filters.findLastIndex((f) => OF_TIME.includes(f.verb) === spans);
 const spanned = (app: App): boolean => app.tracks.span !== null;
 const exactly = (app: App, verb: string): void => {
     const owner = app.chosen && ownerFilter(app.chosen);
@@ -183,6 +183,7 @@ export const COMMANDS: Command[] = [
     { title: "Show only the selected span", keys: ["z", "Enter"], group: "Time", when: spanned, run: (app) => app.tracks.commit() },
     { title: "Show only the visible time", keys: ["z"], group: "Time", when: (app) => visibleTime(app) !== null, run: (app) => app.tracks.commit(visibleTime(app)) },
     { title: "Drop the selected span", keys: ["Escape"], group: "Time", when: spanned, run: (app) => app.tracks.select(null) },
+    { title: "The heap at its peak", keys: [], group: "Time", when: (app) => app.memory.info !== null, run: (app) => void app.memory.showMoment(app.memory.info?.peakAt ?? 0) },
     { title: "Up to the wider span", keys: ["u"], group: "Time", when: (app) => lastOf(app, true) >= 0, run: (app) => removeLast(app, true) },
     { title: "Zoom in time", keys: ["+", "="], group: "Time", when: timed, run: (app) => zoomTime(app, ZOOM) },
     { title: "Zoom out of time", keys: ["-", "_"], group: "Time", when: timed, run: (app) => zoomTime(app, 1 / ZOOM) },

@@ -4,7 +4,7 @@ import { shownName } from "./format";
 import type {
     Argument, BoxInfo, ChartInfo, ComparisonInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, PeekInfo, ProfileInfo, Progress, Read, Reply,
     Request, Shown,
-    SummaryInfo, TracksInfo, TreeRow, WaitRow,
+    MemoryInfo, MemorySpan, SummaryInfo, TracksInfo, TreeRow, WaitRow,
 } from "./protocol";
 
 export class CoreError extends Error {
@@ -131,6 +131,9 @@ export class Core {
     tracks = () => this.json<TracksInfo | null>("core_tracks");
     tracksDraw = async (tracks: Uint32Array, from: number, to: number, columns: number): Promise<Float32Array> =>
         new Float32Array((await this.ask({ do: "bytes", call: "core_tracks_draw", with: [tracks, from, to, columns] }) as Uint8Array).buffer);
+    memory = (way: number) => this.json<MemoryInfo>("core_memory", way);
+    memorySpan = (from: number, to: number) => this.json<MemorySpan>("core_memory_span", from, to);
+    memoryMost = (from: number, to: number) => this.json<number>("core_memory_most", from, to);
     files = () => this.json<FileInfo[]>("core_files");
     lines = (file: string) => this.json<LineInfo[]>("core_lines", file);
     formats = () => this.json<{ name: string; summary: string }[]>("core_formats");

@@ -7,6 +7,9 @@ import type { Filter } from "./state";
 /* Filters by which a track is selected. */
 export const OF_SELECTION = ["tid", "pid", "comm", "cpu"];
 
+/* Filters by time: a span, or what was live at a moment. */
+export const OF_TIME = ["time", "moment"];
+
 /* Filters by properties of a thread. */
 const OF_THREADS = ["tid", "pid", "comm", "drop-comm"];
 
@@ -56,9 +59,25 @@ export class Filters {
         });
     }
 
-    /* Merged threads have no IDs, so filters by ID come first. */
+    /* Another event in a span or at a moment. */
+    async showTime(filter: Filter, event: number): Promise<void> {
+        await this.app.inTurn(async () => {
+            const before = this.app.state;
+            const filters = [...before.filters.filter((f) => f.verb !== "moment"), filter];
+            this.app.state = { ...before, filters, event, count: false, wall: false, zoom: null };
+            if (await this.app.show(true))
+                this.remember(before.filters);
+            else
+                this.app.state = before;
+            this.app.changed();
+        });
+    }
+
+    /* Merged threads have no IDs, so filters by ID come first. A span ends the moment, which may
+     * be outside of it. */
     add(filter: Filter): Promise<boolean> {
-        return this.changeFilters((before) => {
+        return this.changeFilters((all) => {
+            const before = filter.verb === "time" ? all.filter((f) => f.verb !== "moment") : all;
             const merged = before.findIndex((f) => f.verb === "threads");
             const at = merged >= 0 && OF_THREADS.includes(filter.verb) ? merged : before.length;
             return [...before.slice(0, at), filter, ...before.slice(at)];
@@ -91,7 +110,7 @@ export class Filters {
 
     /* Of the spans, only those up to the filter at that position remain; -1: none. */
     async endSpans(at: number): Promise<void> {
-        await this.changeFilters((before) => before.filter((f, i) => f.verb !== "time" || i <= at));
+        await this.changeFilters((before) => before.filter((f, i) => !OF_TIME.includes(f.verb) || i <= at));
     }
 
     async remove(at: number): Promise<void> {

@@ -225,6 +225,31 @@ export interface TracksInfo {
     threads: { name: string; tid?: number; process: number; samples: number; running: number; waiting: number }[];
     cpus: number[];
     marks: Mark[];
+    memory: MemoryInfo | null;
+}
+
+export const MEMORY_WAYS = ["function", "module", "thread"] as const; /* as in web/core/memory.h */
+export type MemoryWay = (typeof MEMORY_WAYS)[number];
+
+/* The live bytes over time, in layers: the first is the base. */
+export interface MemoryInfo {
+    by: MemoryWay;
+    ways: MemoryWay[];
+    layers: { name: string; tid?: number; nameless?: boolean /* of a module */ }[];
+    others: boolean; /* one more layer */
+    resident: boolean;
+    event: number; /* the event of live bytes */
+    peak: number;
+    peakAt: number; /* ns */
+}
+
+/* Bytes of a span. */
+export interface MemorySpan {
+    change: number;
+    live: number; /* at its end */
+    allocated?: number;
+    freed?: number;
+    kept?: number; /* allocated in it, and never freed */
 }
 
 /* Lost samples, or a tracepoint. */
@@ -237,6 +262,7 @@ export interface Mark {
 }
 
 export const MACHINE_LAYERS = 7; /* see web/core/tracks.h */
+export const MEMORY_LAYERS = 7; /* see web/core/memory.h */
 
 export interface Found {
     functions: number;

@@ -154,6 +154,8 @@ export function filterText(f: Filter, time: (ns: number) => string): string {
     switch (f.verb) {
         case "time":
             return `${time(f.from ?? 0)} \u2013 ${time(f.to ?? 0)}`;
+        case "moment":
+            return `at ${time((f.to ?? 1) - 1)}`;
         case "pid":
             return /,.*,/.test(f.text) ? `${f.text.split(",").length} processes` : `process ${f.text}`;
         case "tid":

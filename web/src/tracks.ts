@@ -7,7 +7,7 @@ import { OF_SELECTION } from "./filters";
 import { isPhone } from "./phone";
 import type { Filter } from "./state";
 
-export type TrackKind = "machine" | "marks" | "process" | "thread" | "cpus" | "cpu";
+export type TrackKind = "memory" | "machine" | "marks" | "process" | "thread" | "cpus" | "cpu";
 
 export interface Track {
     kind: TrackKind;
@@ -20,7 +20,7 @@ export interface Track {
 const FIRST_SHOWN = 12; /* tracks at first */
 const TINY = 0.003; /* share of the CPU time of a process that is not shown at first */
 const MAIN = 0.8; /* share of the CPU time of a process that is open at first */
-const MACHINE = 62;
+const MACHINE = 62, MEMORY = 140; /* pixels */
 const heightOf = (kind: TrackKind): number => kind === "machine" ? MACHINE : kind === "process" || kind === "cpus" ? heights.process : heights.thread;
 const LABEL = 16;
 const LANE = 3; /* height of a CPU among all CPUs: 2 pixels and a gap */
@@ -91,7 +91,10 @@ export class Tracks {
             top += height + label;
         };
         if (info) {
-            add("machine", 0);
+            if (info.memory)
+                add("memory", 0, MEMORY);
+            if (info.processes.length)
+                add("machine", 0);
             if (info.marks.length)
                 add("marks", 0);
             for (const i of this.shownOrder) {
@@ -281,6 +284,7 @@ export class Tracks {
 
     select(span: [number, number] | null): void {
         this.span = span;
+        void this.app.memory.measure();
         this.app.changed();
     }
 

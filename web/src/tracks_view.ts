@@ -3,8 +3,8 @@
 import type { App } from "./app";
 import { ticks } from "./axis";
 import { element, resize } from "./elements";
-import { count, shownName } from "./format";
-import { MACHINE_LAYERS } from "./protocol";
+import { count, shownName, weight } from "./format";
+import { MACHINE_LAYERS, MEMORY_LAYERS } from "./protocol";
 import { contour, type Tokens, tokens } from "./tokens";
 import type { Track } from "./tracks";
 
@@ -12,11 +12,13 @@ export const AXIS = 22;
 const COARSE = 3; /* pixels of a step in stacked tracks */
 const ACTIVITIES = 6;
 const SLEEP = 5;
-const KINDS = { machine: 0, process: 1, thread: 2, cpu: 3 } as const;
+const KINDS = { machine: 0, process: 1, thread: 2, cpu: 3, memory: 4 } as const;
 const INDEX_BITS = 28;
+const MEMORY_TOP = 4; /* pixels above the stacked memory */
+const ROUND = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
 const HATCH = 6; /* pixels between two lines */
 
-/* A drawn track: the times in ns, and the layers with a value per pixel. */
+/* A drawn track: the times in ns (of memory, the most bytes), and the layers with a value per pixel. */
 export interface Strip {
     running: number;
     waiting: number;
@@ -31,7 +33,16 @@ interface Picture {
 }
 
 function layersOf(kind: keyof typeof KINDS): number {
-    return kind === "machine" ? MACHINE_LAYERS : kind === "cpu" ? 2 : ACTIVITIES;
+    return kind === "machine" ? MACHINE_LAYERS : kind === "cpu" ? 2 : kind === "memory" ? MEMORY_LAYERS + 1 : ACTIVITIES;
+}
+
+/* A round number of bytes that is not smaller. */
+export function roundBytes(bytes: number): number {
+    let unit = 1;
+    while (bytes > unit * 1000)
+        unit *= 1024;
+    const digits = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, bytes / unit))));
+    return unit * digits * (ROUND.find((one) => one * digits * unit >= bytes) ?? 10);
 }
 
 /* Values of steps that are wider than a pixel. */
@@ -218,6 +229,11 @@ export class TracksView {
             pen.fillRect(0, row.top - this.scroll + row.height - 1, this.width, 1);
             this.paintTrack({ ...row, height: row.height - row.label }, row.top + row.label - this.scroll, colors);
         }
+        const { moment } = this.app.memory;
+        if (moment !== null && moment >= this.from && moment <= this.to) {
+            pen.fillStyle = colors.text;
+            pen.fillRect(Math.round(this.xOf(moment)), 0, 1, this.height);
+        }
     }
 
     private paintAxis(colors: Tokens): void {
@@ -248,6 +264,8 @@ export class TracksView {
             return;
         else if (row.kind === "machine")
             this.paintMachine(strip, y, row.height, colors);
+        else if (row.kind === "memory")
+            this.paintMemory(strip, y, row.height, colors);
         else if (row.kind === "cpu")
             this.paintCpu(strip, y + 3, row.height - 7, colors);
         else if (row.kind === "process")
@@ -299,15 +317,54 @@ export class TracksView {
             this.note(`${cpus} CPUs`, y + 9, colors);
     }
 
-    private note(text: string, y: number, colors: Tokens): void {
+    /* The bytes at the top of the track: a round number above all that is drawn. */
+    scaleOf(strip: Strip): number {
+        const resident = strip.layers[MEMORY_LAYERS] as Float32Array;
+        return roundBytes(resident.reduce((most, value) => Math.max(most, value), strip.running));
+    }
+
+    private paintMemory(strip: Strip, y: number, height: number, colors: Tokens): void {
+        const below = new Float32Array(this.width);
+        const most = this.scaleOf(strip), unit = (height - MEMORY_TOP) / most, base = y + height - 1;
+        for (const [i, values] of strip.layers.slice(0, MEMORY_LAYERS).entries()) {
+            const color = i < (this.app.memory.info?.layers.length ?? 0) ? (colors.strips[i] as string) : colors.other;
+            this.stack(values, below, 1, unit, base, color, contour(color));
+        }
+        if (this.app.memory.info?.resident)
+            this.paintResident(strip.layers[MEMORY_LAYERS] as Float32Array, base, unit, colors);
+        const peak = this.xOf(this.app.memory.info?.peakAt ?? 0); /* its tag is not covered */
+        this.note(weight(most, "bytes"), y + 9, colors, peak > this.width / 2);
+    }
+
+    private paintResident(values: Float32Array, base: number, unit: number, colors: Tokens): void {
+        const { pen } = this;
+        pen.save();
+        pen.beginPath();
+        let drawn = false;
+        for (const [x, value] of values.entries()) {
+            const y = base - Math.round(value * unit) + 0.5;
+            if (value > 0 && !drawn)
+                pen.moveTo(x, y);
+            else if (value > 0)
+                pen.lineTo(x, y);
+            drawn = value > 0;
+        }
+        pen.strokeStyle = colors.text;
+        pen.lineWidth = 1.5;
+        pen.setLineDash([4, 3]);
+        pen.stroke();
+        pen.restore();
+    }
+
+    private note(text: string, y: number, colors: Tokens, left = false): void {
         const { pen } = this;
         pen.font = "11px Inter, \"Segoe UI\", Roboto, \"Noto Sans\", \"Liberation Sans\", Arial, system-ui, sans-serif";
         pen.textBaseline = "middle";
         const wide = pen.measureText(text).width;
         pen.fillStyle = colors.page;
-        pen.fillRect(this.width - wide - 10, y - 7, wide + 10, 14);
+        pen.fillRect(left ? 0 : this.width - wide - 10, y - 7, wide + 10, 14);
         pen.fillStyle = colors.third;
-        pen.fillText(text, this.width - wide - 6, y);
+        pen.fillText(text, left ? 4 : this.width - wide - 6, y);
     }
 
     private sums(layers: Float32Array[]): Float32Array {

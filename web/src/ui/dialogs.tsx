@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { COMMANDS, GROUPS, openFunction, openSource } from "../commands";
-import { ownerFilter } from "../filters";
+import { OF_TIME, ownerFilter } from "../filters";
 import { spanText } from "../axis";
 import { baseName, shownName, threadName, time, weight } from "../format";
 import type { SummaryInfo } from "../protocol";
@@ -335,7 +335,7 @@ function ContextMenu({ app }: { app: App }) {
 export function Crumbs({ app }: { app: App }) {
     const { filters } = app.state;
     const { info } = app.tracks;
-    const spans = filters.map((filter, i) => ({ filter, i })).filter(({ filter }) => filter.verb === "time");
+    const spans = filters.map((filter, i) => ({ filter, i })).filter(({ filter }) => OF_TIME.includes(filter.verb));
     if (!info && !spans.length)
         return null;
     return (
@@ -346,7 +346,7 @@ export function Crumbs({ app }: { app: App }) {
             {spans.map(({ filter, i }, n) => (
                 <button type="button" class="crumb" key={i} aria-current={n === spans.length - 1}
                     onClick={() => { if (n < spans.length - 1) void app.filters.endSpans(i); }}>
-                    {spanText(filter.from ?? 0, filter.to ?? 0)}
+                    {filter.verb === "moment" ? `${filterText(filter, time)}${app.memory.isPeak((filter.to ?? 0) - 1) ? ", the peak" : ""}` : spanText(filter.from ?? 0, filter.to ?? 0)}
                 </button>
             ))}
         </nav>
@@ -358,7 +358,7 @@ export function FilterBar({ app }: { app: App }) {
     return (
         <div class="chips" role="group" aria-label="Filters">
             <Crumbs app={app} />
-            {filters.map((filter, i) => filter.verb !== "time" && (
+            {filters.map((filter, i) => !OF_TIME.includes(filter.verb) && (
                 <span class="chip" key={`${i} ${JSON.stringify(filter)}`}>
                     <span>{shownName(filterText(filter, time)).slice(0, 120)}</span>
                     <button type="button" aria-label={`Remove ${shownName(filterText(filter, time)).slice(0, 120)}`} onClick={() => void app.filters.remove(i)}>{"\u2715"}</button>

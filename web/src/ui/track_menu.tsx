@@ -34,7 +34,15 @@ export function TrackMenu({ app, at, close }: { app: App; at: TrackMenuAt; close
             ["Move up (Alt \u2191)", () => tracks.move(row, -1)], ["Move down (Alt \u2193)", () => tracks.move(row, 1)]);
     if (tracks.folds(row))
         items.push([tracks.isOpen(row) ? "Close" : "Open", () => tracks.fold(row)]);
-    items.push(["Sort by activity", () => tracks.sort()], ["Choose tracks\u2026", () => app.openDialog("tracks")]);
+    const { memory } = app;
+    if (row.kind === "memory") {
+        items.push(["The heap at its peak", () => void memory.showMoment(memory.info?.peakAt ?? 0)]);
+        for (const way of memory.info?.ways ?? [])
+            if (way !== memory.info?.by)
+                items.push([`Stack by ${way}`, () => void memory.stackBy(way)]);
+    }
+    if (tracks.info?.processes.length)
+        items.push(["Sort by activity", () => tracks.sort()], ["Choose tracks\u2026", () => app.openDialog("tracks")]);
     const onKey = (event: KeyboardEvent): void => {
         const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
         const all = [...(host.current?.querySelectorAll("button") ?? [])];

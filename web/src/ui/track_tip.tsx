@@ -2,8 +2,8 @@
 /* What the tracks say at the pointer: who ran or waited at that time. */
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
-import { markText, share, shownName, time } from "../format";
-import { MACHINE_LAYERS } from "../protocol";
+import { markText, share, shownName, time, weight } from "../format";
+import { MACHINE_LAYERS, MEMORY_LAYERS } from "../protocol";
 import type { Track } from "../tracks";
 import type { TracksView } from "../tracks_view";
 
@@ -31,6 +31,11 @@ export function trackFacts(app: App, view: TracksView, row: Track, x: number): s
     switch (row.kind) {
         case "machine":
             return largest(values.map((value, i) => [i < MACHINE_LAYERS - 1 ? processName(i) : "others", value]), (cpus) => `${cpus.toFixed(2)} CPUs`);
+        case "memory": {
+            const layers = values.slice(0, MEMORY_LAYERS), live = layers.reduce((a, b) => a + b, 0), resident = values[MEMORY_LAYERS] ?? 0;
+            const bytes = (value: number): string => weight(value, "bytes");
+            return [`${bytes(live)} live`, ...largest(layers.map((value, i) => [app.memory.layerName(i), value]), bytes), ...(resident > 0 ? [`RSS ${bytes(resident)}`] : [])];
+        }
         case "process":
             return largest(values.map((value, i) => [ACTIVITIES[i] ?? "", value]),
                 (info?.processes[row.index]?.count ?? 0) > 1 ? (threads) => `${threads.toFixed(threads < 10 ? 1 : 0)} threads` : (part) => share(part, 1));

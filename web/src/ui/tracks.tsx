@@ -9,6 +9,7 @@ import { tokens } from "../tokens";
 import type { Track } from "../tracks";
 import { TracksView } from "../tracks_view";
 import { DRAG_LEAST } from "../viewport";
+import { memoryFigure, MemoryLayers, MemoryPeak, MemorySpanFigures, MemoryTools } from "./memory";
 import { Splitter } from "./splitter";
 import { TrackMenu, type TrackMenuAt } from "./track_menu";
 import { TrackTip } from "./track_tip";
@@ -18,6 +19,8 @@ const EDGE = 5; /* pixels at the ends of the span that resize it */
 function nameOf(app: App, row: Track): string {
     const { info } = app.tracks;
     switch (row.kind) {
+        case "memory":
+            return "Memory";
         case "machine":
             return (info?.processes.length ?? 0) > 1 ? "Machine" : "CPU time";
         case "marks":
@@ -56,6 +59,8 @@ function figureOf(app: App, view: TracksView, row: Track): string {
         const all = (info?.cpus ?? []).slice(0, 64).map((_, i) => view.stripOf({ ...row, kind: "cpu", index: i })?.running ?? 0);
         return share(all.reduce((a, b) => a + b, 0), span * Math.max(1, all.length));
     }
+    if (row.kind === "memory")
+        return memoryFigure(app, view, row);
     if (!strip)
         return "";
     return row.kind === "cpu" ? share(strip.running, span) : strip.running > 0 ? time(strip.running) : "0";
@@ -64,7 +69,7 @@ function figureOf(app: App, view: TracksView, row: Track): string {
 /* What is read after the name and the value. */
 function spokenOf(view: TracksView, row: Track): string | undefined {
     const strip = view.stripOf(row);
-    if (!strip || row.kind === "machine")
+    if (!strip || row.kind === "machine" || row.kind === "memory")
         return undefined;
     const span = view.to - view.from;
     const waits = strip.waiting > 0 ? `, waiting ${share(strip.waiting, span)}` : "";
@@ -126,6 +131,7 @@ function Label({ app, view, row, at, active, onActive, onPick, onMenu }: LabelPr
             {tracks.isPinned(row) && <span class="pin" title="Pinned">{"\u25b4"}</span>}
             <em>{idOf(app, row)}</em>
             <span class="value">{figureOf(app, view, row)}</span>
+            {row.kind === "memory" && <MemoryLayers app={app} />}
             {machine && cpus > 1 && <small>{share(machine.running, (view.to - view.from) * cpus)} of {cpus} CPUs</small>}
         </div>
     );
@@ -179,8 +185,13 @@ function listen(app: App, view: TracksView, over: HTMLElement, fingers: boolean)
         }
     }, { signal });
     over.addEventListener("pointerup", (event) => {
-        if (grip && !grip.moved && part(event) === null)
+        if (grip && !grip.moved && part(event) === null) {
+            const y = event.clientY - over.getBoundingClientRect().top + view.scrolled, x = Math.floor(xIn(event));
+            const inMemory = !fingers && tracks.rows.some((row) => row.kind === "memory" && y >= row.top && y < row.top + row.height);
+            if (inMemory && !tracks.span)
+                void app.memory.showWithin(view.at(x), view.at(x + 1));
             tracks.select(null);
+        }
         grip = null;
     }, { signal });
     over.addEventListener("pointercancel", () => { grip = null; }, { signal });
@@ -235,7 +246,7 @@ function Foot({ app }: { app: App }) {
     const { info, moreCount } = app.tracks;
     return (
         <div class="more">
-            <button type="button" class="link" onClick={() => app.openDialog("tracks")}>{moreCount ? `${moreCount} more ${moreCount === 1 ? "track" : "tracks"}\u2026` : "Choose tracks\u2026"}</button>
+            {info !== null && info.processes.length > 0 && <button type="button" class="link" onClick={() => app.openDialog("tracks")}>{moreCount ? `${moreCount} more ${moreCount === 1 ? "track" : "tracks"}\u2026` : "Choose tracks\u2026"}</button>}
             <span class="grow" />
             {app.waits && (
                 <span class="legend waits">
@@ -243,7 +254,8 @@ function Foot({ app }: { app: App }) {
                     {LEGEND.map(([name, title]) => <span key={name}><i style={{ "--stroke": `var(--wait-${name})`, "--ground": `var(--wait-${name}-bg)` }} />{title}</span>)}
                 </span>
             )}
-            {!app.waits && <span>{info?.threads.length} threads</span>}
+            {!app.waits && info !== null && info.threads.length > 0 && <span>{info.threads.length} threads</span>}
+            <MemoryTools app={app} />
         </div>
     );
 }
@@ -257,7 +269,7 @@ function listOf(app: App, at: number, go: (to: number) => void, openMenu: (row: 
         return { length, at, go };
     return {
         length, at, go,
-        enter: () => tracks.span ? tracks.commit() : tracks.selectTrack(row),
+        enter: () => tracks.span ? tracks.commit() : row.kind === "memory" ? void app.memory.showMoment(app.memory.info?.peakAt ?? 0) : tracks.selectTrack(row),
         toggle: () => tracks.selectTrack(row),
         add: () => tracks.toggleTrack(row),
         fold: (open) => tracks.fold(row, open),
@@ -352,6 +364,8 @@ export function TrackPane({ app }: { app: App }) {
                     <div class="strips lower" ref={over}>
                         <div class="surface" ref={strips} />
                         {view && <Preview app={app} view={view} />}
+                        {view && <MemoryPeak app={app} view={view} />}
+                        {view && <MemorySpanFigures app={app} view={view} />}
                         {view && over.current && <TrackTip app={app} view={view} host={over.current} nameOf={(row) => [nameOf(app, row), idOf(app, row)].filter(Boolean).join(" ")} />}
                     </div>
                 </div>

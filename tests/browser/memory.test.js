@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The track of memory: its peak, moments and spans. */
+"use strict";
+
+const assert = require("assert").strict;
+const { settle } = require("./activity.js");
+const { key, report, spans, total } = require("./pages.js");
+
+/* Each 100 ms: grow has 1, 2, 1 and 0 MiB, leak 0.5 from the second time on; RSS is 4 MiB. */
+const HEAP = `v 10500 3
+X ./x
+I 1000 10
+s 1 x
+s 4 main
+s 4 grow
+s 4 leak
+s 6 malloc
+i 10 1 2
+i 20 1 3
+i 30 1 4
+i 40 1 5
+t 1 0
+t 2 1
+t 3 1
+t 4 2
+t 4 3
+a 100000 4
+a 80000 5
+c 0
++ 0
+c 64
+R 400
++ 0
++ 1
+c c8
+- 0
+c 12c
+- 0
+c 190
+`;
+
+const MIB = 2 ** 20;
+const shownEvent = (page) => page.evaluate(() => window.stoke.shown.event_name);
+
+/* The position of a time in the track. */
+async function at(page, ms) {
+    const box = await page.locator(".strips.lower").boundingBox();
+    return { x: box.x + (ms / 400) * box.width, y: box.y + 100 };
+}
+
+async function clickAt(page, ms) {
+    const { x, y } = await at(page, ms);
+    await page.mouse.click(x, y);
+    await settle(page);
+}
+
+module.exports = (test) => {
+    if (!require("./built.js")) {
+        test("the viewer # SKIP this stoke was built without it", () => undefined);
+        return;
+    }
+
+    test("the track of memory: layers, the heap at the peak and at a moment, the bytes of a span", async (bench) => {
+        const page = await report(bench, HEAP, "x.heaptrack");
+        await settle(page);
+        assert.deepEqual(await page.locator(".layers small").allTextContents(), ["most in view, by function", "leak", "grow"]);
+        assert.equal(await page.locator(".label.memory .value").textContent(), "2.50 MiB");
+        await page.locator(".peak").click();
+        await settle(page);
+        assert.deepEqual([await spans(page), await shownEvent(page), await total(page)], [["at 200 ms, the peak"], "live", 2.5 * MIB]);
+        await clickAt(page, 350);
+        assert.deepEqual([await spans(page), await total(page)], [["at 300 ms"], 1.5 * MIB]);
+        await key(page, "u");
+        assert.deepEqual(await spans(page), []);
+        const from = await at(page, 150), to = await at(page, 350);
+        await page.mouse.move(from.x, from.y);
+        await page.mouse.down();
+        await page.mouse.move(to.x, to.y, { steps: 3 });
+        await page.mouse.up();
+        await page.waitForFunction(() => document.querySelector(".span-memory")?.textContent === "1.50 MiB allocated1 MiB freed+512 KiB live");
+        await page.locator(".span-memory button", { hasText: "allocated" }).click();
+        await settle(page);
+        assert.deepEqual([await spans(page).then((all) => all.length), await shownEvent(page), await total(page)], [1, "allocated", 1.5 * MIB]);
+    });
+};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The track of memory: live bytes over time, stacked by what allocated them. It is made of
+ * the event of live bytes (EVENT_LIVE) of the opened profile, without its filters. */
+#ifndef STOKE_WEB_MEMORY_H
+#define STOKE_WEB_MEMORY_H
+
+#include "web/core/core.h"
+
+#define MEMORY_LAYERS 7                  /* the six largest, and the others */
+#define MEMORY_DRAWN (MEMORY_LAYERS + 1) /* and the resident memory */
+
+enum memory_by { MEMORY_FUNCTION, MEMORY_MODULE, MEMORY_THREAD, MEMORY_BY_COUNT };
+
+/* The bytes from a time on, until the next moment. */
+struct moment {
+    double at;   /* ns from the start of the profile */
+    float total; /* of the layers */
+    float resident;
+    float layers[MEMORY_LAYERS];
+};
+
+struct memory {
+    struct arena arena;
+    bool made;
+    const struct profile *p;
+    event_id live, resident, allocated, leaked; /* 0: there is none */
+    bool leaks_timed; /* the leaked bytes have the times of their allocation */
+    enum memory_by by;
+    struct moment *moments; /* by time; none: there is no track */
+    size_t count;
+    uint32_t *largest;            /* by block of moments: the one with most bytes */
+    uint64_t keys[MEMORY_LAYERS]; /* of the layers; memory.c knows what they are */
+    size_t layer_count;
+    bool has_others; /* the last layer is used */
+    size_t peak;     /* the moment with most bytes */
+};
+
+/* `p` must remain until memory_deinit. False if memory is short. */
+bool memory_init(struct memory *m, const struct profile *p, enum memory_by by,
+                 struct error *err);
+void memory_deinit(struct memory *m);
+
+/* The moment with most bytes of those that begin in the range, and the one that it begins
+ * in; NULL before the first one. */
+const struct moment *memory_most(const struct memory *m, double from, double to);
+
+/* By layer, then the resident memory: for each column, the bytes at its moment with most
+ * bytes. Returns the most bytes of all columns. */
+double memory_draw(const struct memory *m, double from, double to, uint32_t columns,
+                   float *values);
+
+/* The layers, the peak and the ways of stacking; null without a track. JSON. */
+void reply_memory(struct json_writer *w, const struct memory *m);
+
+/* What happened in a span: allocated, freed, and live before and after it. JSON. */
+void reply_memory_span(struct json_writer *w, const struct memory *m, double from,
+                       double to);
+
+#endif
