@@ -306,6 +306,39 @@ static struct str unit_text(enum unit unit)
     }
 }
 
+/* Events of heaps have the names of Go's sample types, which pprof's users and scripts
+ * expect. */
+static struct str type_name(const struct profile *p, event_id event)
+{
+    static const struct {
+        const char *event, *type;
+        enum unit unit;
+    } heap[] = {{"live", "inuse_space", UNIT_BYTES},
+                {"allocated", "alloc_space", UNIT_BYTES},
+                {"allocations", "alloc_objects", UNIT_COUNT}};
+    struct str name = profile_string(p, p->events[event].name);
+    for (size_t i = 0; i < sizeof heap / sizeof *heap; i++)
+        if (str_equal(name, str_of(heap[i].event)) &&
+            p->events[event].unit == (uint32_t)heap[i].unit)
+            return str_of(heap[i].type);
+    return name;
+}
+
+/* What pprof shows at first: of a heap, what is in use as in Go, or the peak if all was
+ * freed. */
+static event_id default_event(const struct pprof_writer *w, event_id shown)
+{
+    const struct profile *p = w->p;
+    event_id live = profile_find_kind(p, EVENT_LIVE);
+    event_id peak = profile_find_event(p, STR("peak"));
+    double in_use = 0;
+    if (!live || w->options->tree.event)
+        return shown;
+    for (size_t i = 0; i < p->sample_count; i++)
+        in_use += p->samples[i].event == live ? p->samples[i].weight : 0;
+    return in_use >= 1 || !peak ? live : peak;
+}
+
 /* Writes the requested events. If there is a single one that does not count samples,
  * the number of samples is the first type, as pprof's users expect; an event that does
  * comes first. */
@@ -329,7 +362,7 @@ static bool write_types(struct pprof_writer *w)
             if ((only && e != only) || str_equal(name, STR("samples")) != counting)
                 continue;
             w->type_of_event[e] = w->type_count++;
-            write_type(w, 1, name, unit_text((enum unit)p->events[e].unit));
+            write_type(w, 1, type_name(p, e), unit_text((enum unit)p->events[e].unit));
         }
     }
     return true;
@@ -489,7 +522,8 @@ static void write_facts(struct pprof_writer *w)
         size_t length = number_write_u64(facts->lost, text);
         write_comment(w, "lost samples: ", (struct str){text, length});
     }
-    proto_put_u64(w->out, 14, add_known(w, p->events[shown].name));
+    shown = default_event(w, shown);
+    proto_put_u64(w->out, 14, add_string(w, type_name(p, shown)));
 }
 
 /* The string table comes last, because every message adds to it. */

@@ -259,15 +259,15 @@ static void make_event(struct pprof *r, struct value_type *type)
     type->scale = unit->scale;
 }
 
-/* Makes the events. The first is pprof's default type: the one the file names, or the
- * last. */
+/* Makes the events. The first is pprof's default type: the one the file names, or what is
+ * in use of a heap, or the last. */
 static void make_events(struct pprof *r)
 {
     struct str name = r->default_type ? string_at(r, r->default_type) : STR("");
     size_t first = r->type_count ? r->type_count - 1 : 0, n = 0;
     r->counting = TYPES_MAX;
     for (size_t i = 0; i < r->type_count; i++) {
-        if (name.len && str_equal(r->types[i].name, name))
+        if (str_equal(r->types[i].name, name.len ? name : STR("inuse_space")))
             first = i;
         if (str_equal(r->types[i].name, STR("samples")) &&
             str_equal(r->types[i].unit, STR("count")))

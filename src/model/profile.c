@@ -138,6 +138,7 @@ static bool is_one_of(struct str name, const char *const *names, bool starts)
 enum event_kind event_kind_of(struct str name, enum unit unit)
 {
     static const char *const waiting[] = {"off-cpu", "offcpu-time", NULL};
+    static const char *const live[] = {"live", "inuse_space", NULL};
     static const char *const on_cpu[] = {"cpu-clock", "task-clock", "cycles", "cpu",
                                          NULL};
     if (is_one_of(name, waiting, false))
@@ -146,7 +147,7 @@ enum event_kind event_kind_of(struct str name, enum unit unit)
         return EVENT_ON_CPU;
     if (unit != UNIT_BYTES)
         return EVENT_OTHER;
-    return str_equal(name, STR("live")) ? EVENT_LIVE : EVENT_MEMORY;
+    return is_one_of(name, live, false) ? EVENT_LIVE : EVENT_MEMORY;
 }
 
 event_id profile_find_kind(const struct profile *p, enum event_kind kind)
