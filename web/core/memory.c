@@ -461,6 +461,6 @@ void reply_memory_span(struct json_writer *w, const struct memory *m, double fro
         json_member_double(w, "freed", allocated > change ? allocated - change : 0);
     }
     if (m->leaks_timed)
-        json_member_double(w, "kept", leaked);
+        json_member_double(w, "leaked", leaked);
     json_end(w, JSON_OBJECT);
 }

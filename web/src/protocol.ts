@@ -249,7 +249,7 @@ export interface MemorySpan {
     live: number; /* at its end */
     allocated?: number;
     freed?: number;
-    kept?: number; /* allocated in it, and never freed */
+    leaked?: number; /* allocated in it, and never freed */
 }
 
 /* Lost samples, or a tracepoint. */

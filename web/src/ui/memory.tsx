@@ -72,7 +72,7 @@ export function MemorySpanFigures({ app, view }: { app: App; view: TracksView })
             {figures.allocated !== undefined && <button type="button" title="Show what was allocated in this span" onClick={show("allocated")}>{bytes(figures.allocated)} allocated</button>}
             {figures.freed !== undefined && <span>{bytes(figures.freed)} freed</span>}
             <button type="button" title="Show what is live at the end of this span" onClick={show("live")}>{figures.change < 0 ? "\u2212" : "+"}{bytes(Math.abs(figures.change))} live</button>
-            {figures.kept !== undefined && <button type="button" title="Show what was allocated in this span and never freed" onClick={show("leaked")}>{bytes(figures.kept)} never freed</button>}
+            {figures.leaked !== undefined && <button type="button" title="Show what was allocated in this span and never freed" onClick={show("leaked")}>{bytes(figures.leaked)} never freed</button>}
         </span>
     );
 }
