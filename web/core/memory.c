@@ -28,7 +28,7 @@ struct maker {
 
 /* --- What allocated ---------------------------------------------------------------------- */
 
-/* Functions that allocate for their callers: the caller is what the user looks for. */
+/* Functions that allocate for their callers: their callers are shown. */
 static bool is_allocator(struct str name)
 {
     static const char *const names[] = {"malloc",
