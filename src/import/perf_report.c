@@ -56,7 +56,8 @@ struct open_branch {
 struct reader {
     struct report report;
     struct lines lines;
-    struct str titles; /* the comment line before the dots */
+    char *titles; /* the comment line before the dots */
+    size_t titles_size, titles_cap;
     struct column columns[COLUMNS_MOST];
     size_t column_count; /* 0: not in a table */
     struct open_branch open[OPEN_MOST];
@@ -84,7 +85,7 @@ static double read_count(struct str text)
         scale = 1e6;
     text.len -= scale > 1;
     bool valid = number_parse_double(text, &value) && value >= 0 && value < VALUE_MOST;
-    return valid ? value * scale : -1;
+    return valid && value * scale < VALUE_MOST ? value * scale : -1;
 }
 
 /* "252  of event 'cycles'", with the name in quotes, and more behind it */
@@ -150,13 +151,23 @@ static bool read_dots(struct reader *r, struct str line)
     }
     if (count == 0)
         return false;
+    struct str titles = {r->titles ? r->titles : "", r->titles_size};
     r->report.has_children = false;
     for (size_t i = 0; i < count; i++) {
-        r->columns[i].role = role_of(cell(&r->columns[i], r->titles));
+        r->columns[i].role = role_of(cell(&r->columns[i], titles));
         r->report.has_children |= r->columns[i].role == ROLE_SELF;
     }
     r->column_count = count;
     return true;
+}
+
+static void save_titles(struct reader *r, struct str line)
+{
+    r->titles_size = 0;
+    if (!ARRAY_RESERVE(&r->report.arena, r->titles, r->titles_cap, line.len + 1))
+        return;
+    memcpy(r->titles, line.ptr, line.len);
+    r->titles_size = line.len;
 }
 
 static void read_comment(struct reader *r, struct str line)
@@ -178,8 +189,7 @@ static void read_comment(struct reader *r, struct str line)
         if (number_parse_u64(text, &lost) && lost < (uint64_t)VALUE_MOST)
             builder_lost(report->b, TIME_NONE, lost);
     } else if (!read_dots(r, str_trim_right(line)) && text.len) {
-        struct str copy = arena_str(&report->arena, line);
-        r->titles = copy.ptr ? copy : STR("");
+        save_titles(r, line);
     }
 }
 
@@ -469,7 +479,7 @@ static void read_line(struct reader *r, struct str line)
 static bool perf_report_read(struct source *in, const struct import_options *options,
                              struct builder *b, struct error *err)
 {
-    struct reader reader = {.lines = lines_of(in, err), .titles = STR("")}, *r = &reader;
+    struct reader reader = {.lines = lines_of(in, err)}, *r = &reader;
     struct str line;
     r->report =
         (struct report){.b = b, .samples = -1, .total = -1, .counts = options->samples};

@@ -18,11 +18,12 @@
 
 struct settling {
     struct report *r;
-    bool callers_first;   /* -g caller */
-    bool relative;        /* -g fractal */
-    double unit;          /* the value of 1 percent in the unit of the graph's values */
-    double doubt;         /* of a value */
-    double sum;           /* of the weights */
+    bool callers_first; /* -g caller */
+    bool relative;      /* -g fractal */
+    double unit;        /* the value of 1 percent in the unit of the graph's values */
+    double doubt;       /* of a value */
+    double sum;         /* of the weights */
+    struct arena arena;
     struct idmap modules; /* by name: module and kind + 1; 1 << 63: several */
     event_id event;
 };
@@ -142,8 +143,7 @@ static void learn_modules(struct settling *s)
     for (size_t i = 0; i < r->row_count; i++) {
         const struct report_row *row = &r->rows[i];
         uint64_t value = ((uint64_t)row->module << 8 | (uint64_t)row->kind) + 1;
-        uint64_t *known =
-            row->name ? idmap_put(&s->modules, &s->r->arena, row->name) : NULL;
+        uint64_t *known = row->name ? idmap_put(&s->modules, &s->arena, row->name) : NULL;
         if (known)
             *known = *known && *known != value ? (uint64_t)1 << 63 : value;
     }
@@ -327,5 +327,6 @@ void perf_report_settle(struct report *r)
             stated_check_about(r->b, STR("weights"), s.sum, whole,
                                whole * (double)r->row_count * PERCENT_DOUBT / 100 + 0.5);
     }
+    builder_end_scratch(r->b, &s.arena);
     r->row_count = r->node_count = 0;
 }
