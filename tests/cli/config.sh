@@ -31,7 +31,7 @@ says "'c.pem' cannot be read"
 status 1 stoke daemon --cert other.pem --config good.conf
 says "'other.pem' cannot be read"
 
-unit=$SOURCE_ROOT/tools/systemd/stoke.service.in
+unit=$TESTS/../tools/systemd/stoke.service.in
 sed 's|@bindir@|/usr/bin|; s|@sysconfdir@|/etc|' "$unit" >stoke.service
 command -v systemd-analyze >/dev/null || exit 0
 systemd-analyze security --help 2>&1 | grep -q -e --offline || exit 0
