@@ -25,12 +25,12 @@ FP = ["-O2", "-g", "-fno-omit-frame-pointer", "-pthread"]
 def build(folder):
     for name, flags in (("fp", ["-fno-optimize-strlen"]), ("reuse", []), ("threads", [])):
         source = "shares" if name == "fp" else name
-        recording.output(["cc", *FP, *flags, "-o", os.path.join(folder, name),
+        tap.output(["cc", *FP, *flags, "-o", os.path.join(folder, name),
                           os.path.join(SOURCES, source + ".c")])
     for name in ("first", "second"):
-        recording.output(["cc", *FP, f"-DNAME=only_in_{name}", "-o",
+        tap.output(["cc", *FP, f"-DNAME=only_in_{name}", "-o",
                           os.path.join(folder, name), os.path.join(SOURCES, "one.c")])
-    recording.output(["cc", "-O2", "-shared", "-fPIC", "-o",
+    tap.output(["cc", "-O2", "-shared", "-fPIC", "-o",
                       os.path.join(folder, "failing.so"), os.path.join(SOURCES, "failing.c"),
                       "-ldl"])
 
