@@ -17,7 +17,7 @@ wrong 'trigger-process = =5%' "invalid threshold '=5%'"
 wrong 'trigger-process = nginx=5x' "invalid threshold 'nginx=5x'"
 printf 'rate = 9\000\n' >zero.conf
 status 2 stoke daemon --config zero.conf
-says 'zero.conf. is no text'
+says 'zero.conf. is not a text file'
 status 2 stoke daemon --config none.conf
 says 'none.conf: No such file'
 : >empty.conf

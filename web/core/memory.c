@@ -74,7 +74,7 @@ static uint64_t key_of_frame(const struct maker *k, const struct frame *f)
     return f->name ? f->name : OF_MODULE | path;
 }
 
-/* Of each stack: its innermost frame that is no allocator. A parent comes first. */
+/* Of each stack: the innermost frame that is not an allocator. A parent comes first. */
 static bool find_keys(struct maker *k)
 {
     const struct profile *p = k->p;

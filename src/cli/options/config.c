@@ -59,7 +59,6 @@ bool config_read(const struct option_group *groups, void *settings, const char *
         format_text(*text, m.bytes.len + 1, "%.*s", STR_ARG(m.bytes));
     os_mapping_close(&m);
     if (!fits)
-        return error_set(err, "'%s' is no text, or too large for a file of options",
-                         file);
+        return error_set(err, "'%s' is not a text file, or is too large", file);
     return *text ? config_parse(groups, settings, file, *text, err) : error_memory(err);
 }
