@@ -39,7 +39,7 @@ bool config_parse(const struct option_group *groups, void *settings, const char 
         char *line = trim(text);
         if (line[0] && line[0] != '#' && !parse_line(groups, settings, line, err)) {
             format_text(err->file, sizeof err->file, "%s", file);
-            return error_at_line(err, number, 0, (struct str){0});
+            return error_at_line(err, number, 0, STR(""));
         }
         text = end ? end + 1 : NULL;
     }
