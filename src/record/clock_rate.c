@@ -5,7 +5,7 @@
 #include "record/refusal.h"
 #include <unistd.h>
 
-#define SECOND 1000000000u
+#define SECOND ((uint64_t)1000000000) /* ns */
 #define RATE_HARMLESS 5000u /* takes a quarter of the time if an interrupt takes 50 us */
 #define PERIOD_MEASURED 10000 /* ns: the shortest of the kernel */
 #define SAMPLES 100
