@@ -131,8 +131,8 @@ static bool parse(const struct command *c, void *settings, int argc, char **argv
                : options_parse(c->groups, settings, argc, argv, rest, err);
 }
 
-/* Parses the command line; if it names a file of options, that file, and the command line again,
- * which so has priority. *text is for free(). */
+/* Parses the command line. If it names a file of options, parses that file, then the command line
+ * again, which overrides the file. *text is for free(). */
 static bool parse_both(const struct command *c, void *settings, int argc, char **argv,
                        int *rest, char **text, struct error *err)
 {

@@ -36,7 +36,8 @@ static void work_a_little(void)
         ;
 }
 
-/* CPU time that the work takes, in ns, while the counter takes SAMPLES; -1: without them. */
+/* The CPU time of the work, in ns, in which the counter takes SAMPLES samples; -1: no counter. 0 if
+ * the counter cannot be enabled. */
 static uint64_t time_of(size_t amount, int counter)
 {
     uint64_t begun = os_clock_of_thread();

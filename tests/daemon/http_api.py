@@ -617,7 +617,8 @@ def triggered(folder):
     store = os.path.join(folder, "h.db")
     with contextlib.closing(sqlite3.connect(store)) as db:
         rates = {rate for rate, in db.execute("SELECT rate FROM window")}
-    assert 97 in rates and 97 < max(rates) <= 999, rates  # the kernel may allow less than 999
+    # The kernel may allow less than 999; an idle machine may have no window at 97.
+    assert rates <= {97, max(rates)} and 97 < max(rates) <= 999, rates
     status, out, err = tap.run([tap.STOKE, "info", "--store", store])
     expect(status, 0, err)
     assert re.search(rb"^triggers +1$", out, re.M) and b"  memory " in out, out
@@ -651,25 +652,14 @@ def absent(folder):
         daemon.stop()
 
 
-def absent_store(report):
-    if not shutil.which("cc"):
-        report.skip("a store that is written again", "no compiler")
-        return
+def in_folder(report, name, check):
+    """A case with a daemon of its own."""
     with tempfile.TemporaryDirectory() as folder:
         try:
-            absent(folder)
-            report.ok("a store that is written again")
-        except (AssertionError, OSError, ValueError, RuntimeError) as error:
-            report.not_ok("a store that is written again", f"{type(error).__name__}: {error}")
-
-
-def triggers(report):
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            triggered(folder)
-            report.ok("triggers")
-        except (AssertionError, OSError, ValueError, KeyError) as error:
-            report.not_ok("triggers", f"{type(error).__name__}: {error}")
+            check(folder)
+            report.ok(name)
+        except (AssertionError, OSError, ValueError, KeyError, RuntimeError) as error:
+            report.not_ok(name, f"{type(error).__name__}: {error}")
 
 
 def starts(report):
@@ -718,8 +708,11 @@ def main():
     token(report)
     encrypted(report)
     starts(report)
-    triggers(report)
-    absent_store(report)
+    in_folder(report, "triggers", triggered)
+    if shutil.which("cc"):
+        in_folder(report, "a store that is written again", absent)
+    else:
+        report.skip("a store that is written again", "no compiler")
     report.done()
 
 

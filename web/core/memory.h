@@ -26,7 +26,7 @@ struct memory {
     event_id live, resident, allocated, leaked; /* 0: there is none */
     bool leaks_timed; /* the leaked bytes have the times of their allocation */
     enum memory_by by;
-    struct moment *moments; /* by time; none: there is no track */
+    struct moment *moments; /* by time; NULL if the profile has no track of memory */
     size_t count;
     uint32_t *largest;            /* by block of moments: the one with most bytes */
     uint64_t keys[MEMORY_LAYERS]; /* of the layers; memory.c knows what they are */
