@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same in Rust. A chain of multiplications takes the time of its count.
-use std::hint::black_box;
+
+/// std::hint::black_box is not stable in the rustc of Debian 12.
+#[inline(always)]
+fn black_box(x: u64) -> u64 {
+    unsafe { std::ptr::read_volatile(&x) }
+}
 
 #[inline(always)]
 fn spin(count: u64) {
