@@ -23,12 +23,17 @@ static bool coloured(void)
 
 bool message_lines(struct str text)
 {
+    return message_put(text, stdout);
+}
+
+bool message_put(struct str text, FILE *to)
+{
     struct visible_filter filter;
     struct output o = OUTPUT_BUFFER;
     visible_filter_init(&filter, &o);
     output_str(&filter.output, text);
     bool ok = visible_filter_finish(&filter) &&
-              fwrite(o.bytes, 1, o.used, stdout) == o.used && fflush(stdout) == 0;
+              fwrite(o.bytes, 1, o.used, to) == o.used && fflush(to) == 0;
     visible_filter_deinit(&filter);
     output_deinit(&o);
     return ok;

@@ -10,6 +10,7 @@
 
 #include "engine/report.h"
 #include "model/profile.h"
+#include <stdio.h>
 
 /* Prints "stoke: error: FILE:LINE:COLUMN: message", the line with a caret, "try: hint". */
 void message_error(const struct error *err);
@@ -21,6 +22,9 @@ void message_warnings(const struct profile *p, const char *file);
 /* Prints lines to standard output. Control characters except newline and tab are made
  * visible. False if writing fails. */
 bool message_lines(struct str text);
+
+/* The same to another stream. */
+bool message_put(struct str text, FILE *to);
 
 /* Prints a note: "stoke: ..." */
 void message_note(const char *format, ...) __attribute__((format(printf, 1, 2)));

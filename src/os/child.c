@@ -122,19 +122,29 @@ static uint64_t ns_of(struct timeval t)
     return ((uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec) * 1000;
 }
 
-bool os_child_ended(struct os_child *c)
+/* Takes the status and the times of a process that has ended; false if it runs. */
+static bool collect_end(struct os_child *c, int options)
 {
     int status;
     struct rusage used;
+    pid_t got;
     if (c->pid == 0 || c->ended)
         return c->ended;
-    if (wait4((pid_t)c->pid, &status, WNOHANG, &used) != c->pid)
+    do
+        got = wait4((pid_t)c->pid, &status, options, &used);
+    while (got < 0 && errno == EINTR);
+    if (got != c->pid)
         return false;
     c->ended = true;
     c->user_time = ns_of(used.ru_utime);
     c->kernel_time = ns_of(used.ru_stime);
     c->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return true;
+}
+
+bool os_child_ended(struct os_child *c)
+{
+    return collect_end(c, WNOHANG);
 }
 
 bool os_child_run(struct os_child *c, int (*work)(void *context), void *context,
@@ -208,10 +218,7 @@ bool os_child_terminate(struct os_child *c)
 
 void os_child_wait(struct os_child *c)
 {
-    int status;
-    while (c->pid && !c->ended && waitpid((pid_t)c->pid, &status, 0) < 0 &&
-           errno == EINTR)
-        ;
+    collect_end(c, 0);
     c->ended = true;
 }
 

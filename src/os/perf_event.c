@@ -102,6 +102,11 @@ bool os_perf_read(int fd, struct os_perf_state *state)
     return true;
 }
 
+bool os_perf_count(int fd, struct os_perf_count *count)
+{
+    return read(fd, count, sizeof *count) == (ssize_t)sizeof *count;
+}
+
 /* --- Rings ------------------------------------------------------------------------- */
 
 bool os_perf_ring_open(struct os_perf_ring *r, int fd, size_t size, int *why)

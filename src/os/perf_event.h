@@ -57,6 +57,16 @@ struct os_perf_state {
 
 bool os_perf_read(int fd, struct os_perf_state *state);
 
+/* What the counter has counted, and how long it was enabled and how long it ran, in ns: it ran
+ * for less if it shared the hardware with other counters. Its read_format must be
+ * PERF_READ_ENABLED | PERF_READ_RUNNING. False if it cannot be read: its event is pinned,
+ * and the hardware had no room for it. */
+struct os_perf_count {
+    uint64_t value, enabled, running;
+};
+
+bool os_perf_count(int fd, struct os_perf_count *count);
+
 struct os_perf_ring {
     void *map;
     size_t map_size;

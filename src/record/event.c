@@ -439,3 +439,18 @@ void record_event_only_kernel(struct record_event *e)
     e->exclude &= ~PERF_FLAG_EXCLUDE_KERNEL;
     add_to_name(e, 'k');
 }
+
+struct perf_attr record_event_attr(const struct record_event *e)
+{
+    return (struct perf_attr){
+        .type = e->type,
+        .size = PERF_ATTR_SIZE,
+        .config = e->config,
+        .config1 = e->config1,
+        .config2 = e->config2,
+        .breakpoint_type = e->breakpoint,
+        .flags = PERF_FLAG_DISABLED | e->exclude | e->flags |
+                 (e->guests ? 0 : PERF_FLAG_EXCLUDE_GUEST) |
+                 (uint64_t)e->precise << PERF_FLAG_PRECISE_SHIFT,
+    };
+}

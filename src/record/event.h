@@ -42,6 +42,8 @@ struct record_event {
     bool of_everyone;   /* counted for all tasks, whatever the targets are */
     bool no_stacks;     /* its samples have none */
     const char *filter; /* of a tracepoint; or NULL */
+    double scale;       /* a count of 1 is so many units; 0: 1 */
+    char unit[16];      /* "Joules"; or empty */
 };
 
 /* Events that are counted at the same time, so that their counts can be compared: the first one leads,
@@ -95,6 +97,14 @@ bool record_event_tracepoint(const char *name, struct record_event *e, char *for
  * start of a trace.dat (trace-cmd.dat.v6(5)) with the formats of the named tracepoints. */
 void record_tracepoint_formats(const char *const *names, size_t count,
                                struct output *out);
+
+/* The attributes that define the event, disabled, without those of a recording. */
+struct perf_attr record_event_attr(const struct record_event *e);
+
+/* The CPUs that count for all CPUs, if the event's unit has such (its cpumask): a counter of a
+ * memory controller or of energy exists once per package. `cpus` has room for OS_CPUS_MAX.
+ * Returns how many there are; 0: each CPU counts for itself. */
+size_t record_event_unit_cpus(const struct record_event *e, uint32_t *cpus);
 
 /* The same event, for user code only: what users without rights may sample. */
 void record_event_only_user(struct record_event *e);

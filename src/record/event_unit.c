@@ -133,6 +133,20 @@ static bool take_plain(struct str unit, struct str word, struct record_event *e,
     return format.len && (spread(format, number, e) || bad_value(key, value, err));
 }
 
+/* The unit of measure of an event and its scale: the files NAME.unit and NAME.scale. */
+static void take_measure(struct str unit, struct str name, struct record_event *e)
+{
+    char file[RECORD_EVENT_NAME_MAX], room[TEXT_MAX];
+    format_text(file, sizeof file, "%.*s.scale", STR_ARG(name));
+    struct str text = unit_file(unit, "events/", str_of(file), room, sizeof room);
+    if (text.len && !number_parse_double(text, &e->scale))
+        e->scale = 0;
+    format_text(file, sizeof file, "%.*s.unit", STR_ARG(name));
+    text = unit_file(unit, "events/", str_of(file), room, sizeof room);
+    if (text.len)
+        format_text(e->unit, sizeof e->unit, "%.*s", STR_ARG(text));
+}
+
 /* The same, and names of the unit's events, each of which is a list of terms. */
 static bool take_word(struct str unit, struct str word, struct record_event *e,
                       struct error *err)
@@ -150,6 +164,7 @@ static bool take_word(struct str unit, struct str word, struct record_event *e,
         if (!take_plain(unit, one, e, err))
             return err->message[0] ? false : no_word(unit, one, err);
     }
+    take_measure(unit, word, e);
     return true;
 }
 
@@ -231,6 +246,30 @@ bool event_of_any_unit(struct str name, struct record_event *e)
     if (name.len)
         os_folder_each(UNITS, search_unit, &s);
     return s.found;
+}
+
+struct type_search {
+    uint32_t type;
+    uint32_t *cpus;
+    size_t count;
+};
+
+static void search_type(void *context, struct str unit)
+{
+    struct type_search *s = context;
+    char room[TEXT_MAX];
+    struct record_event e = {.type = 0};
+    if (!s->count && unit_type(unit, &e) && e.type == s->type)
+        s->count = os_cpu_list(
+            unit_file(unit, "cpumask", STR(""), room, sizeof room), s->cpus);
+}
+
+size_t record_event_unit_cpus(const struct record_event *e, uint32_t *cpus)
+{
+    struct type_search s = {.type = e->type, .cpus = cpus};
+    if (e->type > PERF_TYPE_BREAKPOINT)
+        os_folder_each(UNITS, search_type, &s);
+    return s.count;
 }
 
 /* --- The list ---------------------------------------------------------------------- */

@@ -66,26 +66,10 @@ static uint64_t stack_fields(enum record_stacks stacks)
 #define BRANCHES_NO_FLAGS ((uint64_t)1 << 14)
 #define BRANCHES_NO_CYCLES ((uint64_t)1 << 15)
 
-/* The attributes that define the event, without those of the recording. */
-static struct perf_attr attr_of_event(const struct record_event *e)
-{
-    return (struct perf_attr){
-        .type = e->type,
-        .size = PERF_ATTR_SIZE,
-        .config = e->config,
-        .config1 = e->config1,
-        .config2 = e->config2,
-        .breakpoint_type = e->breakpoint,
-        .flags = PERF_FLAG_DISABLED | e->exclude | e->flags |
-                 (e->guests ? 0 : PERF_FLAG_EXCLUDE_GUEST) |
-                 (uint64_t)e->precise << PERF_FLAG_PRECISE_SHIFT,
-    };
-}
-
 /* Opens a counter of this thread, which every user may do, and closes it. 0, or errno. */
 static int try_event(const struct record_event *event, uint64_t exclude)
 {
-    struct perf_attr attr = attr_of_event(event);
+    struct perf_attr attr = record_event_attr(event);
     attr.period = 1000000;
     attr.flags |= exclude;
     int fd = os_perf_open(&attr, 0, OS_ANY_CPU);
@@ -165,7 +149,7 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
 {
     const struct perf_sampler_settings *set = s->settings;
     const struct record_event *e = &set->events.items[i];
-    struct perf_attr attr = attr_of_event(e);
+    struct perf_attr attr = record_event_attr(e);
     bool own = e->period || e->rate;
     uint32_t rate = own ? e->rate : set->rate;
     attr.period = rate ? rate : own ? e->period : set->period;

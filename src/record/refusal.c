@@ -115,7 +115,7 @@ static bool invalid_values(const struct perf_sampler_settings *settings,
     error_set(err,
               "'%s' cannot be sampled: the kernel only counts it, or rejects such values",
               e->name);
-    return error_hint(err, "perf stat counts; -e cpu-clock nearly always works");
+    return error_hint(err, "stoke stat counts it; -e cpu-clock nearly always works");
 }
 
 static bool no_counter(const struct record_event *e, struct error *err)

@@ -70,7 +70,7 @@ static void test_kinds(void **state)
         for (struct cursor at = {commands[i]->groups, NULL}; next_option(&at);) {
             const struct option *o = at.option;
             bool flag = o->kind == OPTION_FLAG || o->kind == OPTION_CLEAR ||
-                        o->kind == OPTION_SET;
+                        o->kind == OPTION_SET || o->kind == OPTION_COUNT;
             if (o->kind != OPTION_IGNORED && o->kind != OPTION_REPLACED &&
                 flag != !o->arg)
                 fail_msg("%s --%s: a value, or none?", commands[i]->name, o->names);

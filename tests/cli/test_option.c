@@ -12,7 +12,7 @@ struct settings {
     struct name_list names;
     int64_t threads;
     double factor;
-    int order, mode;
+    int order, mode, level;
     const char *parsed;
     struct load load;
 };
@@ -40,6 +40,7 @@ static const struct option table[] = {
     {"limit", 0, "N", "limit", OPTION_INT, OFF(threads), .most = UINT32_MAX},
     {"order", 0, "ORDER", "order", OPTION_CHOICE, OFF(order), orders},
     {"fast", 0, NULL, "mode 3", OPTION_SET, OFF(mode), NULL, 3},
+    {"detailed", 'd', NULL, "more", OPTION_COUNT, OFF(level)},
     {"old", 0, "X", NULL, OPTION_IGNORED, 0},
     {"even", 0, "X", "of even length", OPTION_PARSED, OFF(parsed), NULL, 0, parse_even},
     {"graph", 'g', "HOW", "of even length, or none", OPTION_PARSED, OFF(parsed), NULL,
@@ -112,6 +113,8 @@ static void flags_are_set_and_taken_back(void **state)
     assert_false(parse("--inverted --no-inverted")->s.inverted);
     assert_false(parse("--no-count")->s.count);
     assert_int_equal(parse("--fast")->s.mode, 3);
+    assert_int_equal(parse("-d")->s.level, 1);
+    assert_int_equal(parse("-ddd")->s.level, 3);
     assert_true(parse("--quiet")->s.load.quiet); /* the group's own base */
 }
 

@@ -210,6 +210,8 @@ static void set_flag(const struct option *o, void *value, bool on)
         *(bool *)value = !on;
     else if (o->kind == OPTION_SET)
         *(int *)value = on ? o->value : 0;
+    else if (o->kind == OPTION_COUNT)
+        *(int *)value = on ? *(int *)value + 1 : 0;
 }
 
 /* True if a word starts with one of the option's choices, as "dwarf,8192" does. It is then

@@ -20,6 +20,7 @@ enum option_kind {
     OPTION_NUMBER,   /* double */
     OPTION_CHOICE,   /* int, the index of the value in `choices` */
     OPTION_SET,      /* int, set to `value` */
+    OPTION_COUNT,    /* int, how often it is used: -d, -dd */
     OPTION_IGNORED,  /* accepted for scripts written for another tool; does nothing */
     OPTION_PARSED,   /* const char *, by `parse` */
     OPTION_REPLACED, /* of another tool; refused: `instead` says what to use here */

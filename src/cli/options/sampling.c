@@ -168,8 +168,7 @@ static bool parse_stacks(const char *text, void *value, struct error *err)
                            "information; lbr: last branch record; none");
 }
 
-/* "list" and "help" request the list of events, which the command prints later. */
-static bool parse_events(const char *text, void *value, struct error *err)
+bool sampling_parse_events(const char *text, void *value, struct error *err)
 {
     struct record_events *events = value;
     if (strcmp(text, "list") != 0 && strcmp(text, "help") != 0)
@@ -178,7 +177,7 @@ static bool parse_events(const char *text, void *value, struct error *err)
     return true;
 }
 
-static bool parse_filter(const char *text, void *value, struct error *err)
+bool sampling_parse_filter(const char *text, void *value, struct error *err)
 {
     struct record_events *events = value;
     struct record_event *e = events->count ? &events->items[events->count - 1] : NULL;
@@ -200,9 +199,9 @@ const struct option sampling_options[] = {
     {"count", 'c', "N", "one sample per N events, instead of --freq", OPTION_INT,
      OFF(period), .least = 1, .most = 1e15},
     {"event", 'e', "LIST", "events to sample (default: cycles, or cpu-clock)",
-     OPTION_PARSED, OFF(events), .parse = parse_events},
+     OPTION_PARSED, OFF(events), .parse = sampling_parse_events},
     {"filter", 0, "TEXT", "kernel filter for the preceding tracepoint: 'prev_prio < 100'",
-     OPTION_PARSED, OFF(events), .parse = parse_filter},
+     OPTION_PARSED, OFF(events), .parse = sampling_parse_filter},
     {"list-events", 0, NULL, "list the events for -e, including unavailable ones",
      OPTION_FLAG, OFF(events.listed)},
     {"call-graph", 'g', "HOW",
@@ -238,9 +237,12 @@ const struct option sampling_target_options[] = {
     {"container", 0, "ID",
      "all processes of this container: its id (12 digits at least), or its name in LXC",
      OPTION_PARSED, 0, .parse = parse_container},
-    {"no-inherit,per-thread", 'i', NULL, "exclude child processes, and new threads",
+    {"no-inherit", 'i', NULL, "exclude child processes, and new threads",
      OPTION_FLAG, OFF(alone)},
     {0}};
+
+const struct option sampling_thread_options[] = {
+    {"per-thread", 0, NULL, NULL, OPTION_FLAG, OFF(alone)}, {0}};
 
 int sampling_list_events(void)
 {

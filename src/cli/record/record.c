@@ -161,6 +161,7 @@ static const struct option source_options[] = {
 
 static const struct option_group record_groups[] = {
     {"targets", sampling_target_options, OFF(targets), NULL},
+    {"", sampling_thread_options, OFF(targets), NULL},
     {"sampling (default: -F 99)", sampling_options, OFF(sampling), NULL},
     {"event sources", source_options, 0, NULL},
     {"the recording", record_options, 0, NULL},

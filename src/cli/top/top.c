@@ -59,6 +59,7 @@ static const struct option_group top_groups[] = {
     {"options", top_options, 0, NULL},
     {"what is shown", shown_options, 0, NULL},
     {"targets (default: -a)", sampling_target_options, OFF(targets), NULL},
+    {"", sampling_thread_options, OFF(targets), NULL},
     {"sampling (default: -F 499)", sampling_options, OFF(sampling), NULL},
     {0}};
 
