@@ -301,9 +301,11 @@ static bool open_counters(struct run *r, struct error *err)
 static bool targets_ended(const struct run *r)
 {
     const struct record_targets *t = &r->settings->targets;
-    for (size_t i = 0; i < t->tid_count; i++)
-        if (os_thread_process(t->tids[i]))
+    for (size_t i = 0; i < t->tid_count; i++) {
+        uint32_t pid = os_thread_process(t->tids[i]);
+        if (pid && os_process_runs(pid))
             return false;
+    }
     return t->tid_count > 0;
 }
 

@@ -93,8 +93,9 @@ says "process id '$busy'"
 says 'msec task-clock .* CPUs utilized'
 status 0 stoke stat --per-thread -p $busy --timeout 100 -e task-clock
 says "sh-$busy "
-stoke stat -p $busy -n 2>ended.err &
+stoke stat -p $busy -e task-clock 2>err &
 counting=$!
+attached $counting
 kill $busy
 wait $counting || fail 'the end of the process is not the end'
 
