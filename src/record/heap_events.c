@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RECORDER STR("/libstoke_heap.so")
+#define RECORDER STR("/" HEAP_LIBRARY)
+#define LATE_RECORDER STR("/" HEAP_LATE_LIBRARY)
 #define PROCESSES_MOST 1000000
 
 /* The slot of a block, if all were empty. */
@@ -269,10 +270,10 @@ static uint32_t file_of(struct heap_events *e, const struct heap_process *p,
         return 0;
     if (*number == 0) {
         *number = e->file_count;
-        e->files[e->file_count++] =
-            (struct heap_file){.path = arena_str(&e->arena, path),
-                               .object = object_of(e, p, r, code, path),
-                               .is_recorder = str_ends(path, RECORDER)};
+        e->files[e->file_count++] = (struct heap_file){
+            .path = arena_str(&e->arena, path),
+            .object = object_of(e, p, r, code, path),
+            .is_recorder = str_ends(path, RECORDER) || str_ends(path, LATE_RECORDER)};
     }
     return (uint32_t)*number;
 }
