@@ -11,6 +11,7 @@
 #define CONTROL_SIZE 4096
 #define POLL_MS 1
 #define WATCH_MS 20
+#define STOPPED_CHECKS 250
 
 /* dlopen(3) */
 #define OPEN_NOW 2
@@ -163,7 +164,7 @@ static int attach(void *control)
     struct heap_attach_control *c = control;
     struct heap_target t;
     struct error err = {.location = LOCATION_NONE};
-    bool ok = check_library(c, &err) && heap_target_examine(&t, c->pid, &err) &&
+    bool ok = heap_target_examine(&t, c->pid, &err) && check_library(c, &err) &&
               with_thread(&t, c, attach_on, &err);
     if (ok)
         set_state(c, HEAP_STATE_RECORDING);
@@ -186,12 +187,20 @@ static bool detach_on(struct os_injection *i, const struct heap_target *t,
                      t->pid, (unsigned long long)left);
 }
 
+/* A stopped process may be continued soon. */
+static void wait_while_stopped(uint32_t pid)
+{
+    for (int i = 0; i < STOPPED_CHECKS && os_process_is_stopped(pid); i++)
+        os_sleep(WATCH_MS);
+}
+
 static int detach(void *control)
 {
     struct heap_attach_control *c = control;
     struct heap_target t;
     struct error err = {.location = LOCATION_NONE};
     bool ok = true;
+    wait_while_stopped(c->pid);
     if (os_process_runs(c->pid) && !heap_target_examine(&t, c->pid, &err))
         ok = false;
     else if (os_process_runs(c->pid) && c->detach >= t.library.start &&

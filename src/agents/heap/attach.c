@@ -15,7 +15,7 @@
 /* --- The dynamic linker's functions ------------------------------------------------- */
 
 /* Their result depends on the object that calls them, so they must see the program's
- * return address: the hooks look for new objects, and then jump. These functions wait for
+ * return address: the hooks check for new objects, and then jump. These functions wait for
  * the dynamic linker's lock anyway, so got_replace may do it here. */
 static __attribute__((used)) void find_new_objects(void)
 {

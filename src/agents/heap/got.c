@@ -68,7 +68,7 @@ static struct change *find_change(const uintptr_t *entry)
     return NULL;
 }
 
-/* An entry of an object that was unloaded may be in the place of another one. */
+/* The address may have been that of an entry of an object that was unloaded. */
 static bool note_change(uintptr_t *entry, uintptr_t original)
 {
     struct change *known = find_change(entry);

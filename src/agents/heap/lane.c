@@ -198,7 +198,8 @@ static uint64_t reserve(uint64_t need)
 static char *begin(uint64_t need)
 {
     if (__builtin_expect(!fits(need), 0) && !finds_room(need)) {
-        __atomic_fetch_add(&own.lane->lost, 1, __ATOMIC_RELAXED);
+        if (!heap_shared->is_closed)
+            __atomic_fetch_add(&own.lane->lost, 1, __ATOMIC_RELAXED);
         return NULL;
     }
     own.depth++;

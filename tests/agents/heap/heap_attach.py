@@ -6,7 +6,6 @@ as without it and is as before at the end, whatever happens. heap_attach.py PROG
 import collections
 import contextlib
 import os
-import re
 import shutil
 import signal
 import struct
@@ -55,7 +54,7 @@ class Target:
 
 
 def file_sections(path):
-    """{name: (address, size)} of an ELF file, and its first loaded segment's (offset, address)."""
+    """{name: (address, size)} of an ELF file."""
     with open(path, "rb") as file:
         data = file.read()
     if data[:4] != b"\x7fELF":
@@ -116,9 +115,8 @@ class Recorder:
         return self.finish()
 
     def finish(self):
-        _, messages = self.process.communicate(timeout=tap.TIMEOUT)
-        self.messages += messages
-        return self.process.returncode
+        self.messages += self.process.stderr.read()
+        return self.process.wait(timeout=tap.TIMEOUT)
 
 
 def folded(path, event):
@@ -188,6 +186,199 @@ def check_truth(threads):
     REPORT.result(f"right to the byte, and restored, with threads {threads}", why)
 
 
+LOADED = """
+#include <stdlib.h>
+__attribute__((noinline)) void *loaded(size_t size) { void *volatile block = malloc(size); return block; }
+"""
+
+
+def compiler():
+    return shutil.which("gcc") or shutil.which("clang") or shutil.which("cc")
+
+
+def build(name, source, *options):
+    path = os.path.join(FOLDER.name, name)
+    subprocess.run([compiler(), "-O1", "-x", "c", "-", "-o", path, *options], check=True, input=source.encode())
+    return path
+
+
+def check_loaded():
+    """Libraries that are loaded and unloaded while the program is recorded."""
+    library = build("libloaded.so", LOADED, "-shared", "-fPIC")
+    target = Target(1, 0, 0)
+    recorder = Recorder(target.pid, "--full")
+    for _ in range(3):
+        for line in (f"load {library}", "call", "unload"):
+            target.send(line)
+    for line in (f"load {library}", "call"):
+        target.send(line)
+    while_recorded = entries(target.pid)
+    why = "" if recorder.stop() == 0 else recorder.messages
+    why += "" if compare_entries(while_recorded, entries(target.pid)).count("libloaded") == 1 else \
+        "the entry of the library was not replaced or not restored\n"
+    for line in ("call", "unload", f"load {library}", "call"):
+        target.send(line)
+    why += target.end()
+    why += compare(recorder.path, [("allocated", "loaded", 4 * 9 * 50), ("leaked", "loaded", 4 * 9 * 50)])
+    REPORT.result("libraries that are loaded later", why)
+
+
+def check_repeated():
+    """Nothing disturbs the threads: signals, errno, registers, sleeps. Each recording is right."""
+    target = Target(3, 3, 1)
+    for line in ("ticks", "known", "many", "forked"):
+        target.send(line)
+    before, why = entries(target.pid), ""
+    for number, mode in enumerate([("--full",), ("--sample", "5000"), ("--full",), (), ("--full",)]):
+        recorder = Recorder(target.pid, *mode, name=f"{number}.stoke")
+        target.send("known")
+        target.send("many")
+        why += "" if recorder.stop() == 0 else recorder.messages
+        why += compare_entries(before, entries(target.pid))
+    why += target.end()
+    for number in (0, 2, 4):
+        why += compare(os.path.join(FOLDER.name, f"{number}.stoke"), [
+            ("leaked", "known", KNOWN_LEAKED), ("allocated", "known", KNOWN),
+            ("allocated", "known_thread", 8 * 500 * 20)])
+    REPORT.result("recorded five times, its threads are not disturbed", why)
+
+
+def check_sampled():
+    """The estimate of a Poisson sample: each block of size s, of n, is sampled with probability p, and
+    the variance of its sum is n s^2 (1 - p) / p. Beyond 6.5 sigma is 1 in 10^10."""
+    target, mean, size, count = Target(0, 0, 0), 2000, 100, 20 * 1000
+    recorder = Recorder(target.pid, "--sample", str(mean), "--seed", "1")
+    for _ in range(20):
+        target.send("known")
+    why = "" if recorder.stop() == 0 else recorder.messages
+    why += target.end()
+    p = 1 - 2.718281828459045 ** (-size / mean)
+    bound = 6.5 * size * (count * (1 - p) / p) ** 0.5
+    got = below(folded(recorder.path, "allocated"), "known") - 20 * (KNOWN - 100 * 1000)
+    if abs(got - size * count) > bound * 1.1:  # the larger blocks vary, too
+        why += f"{got}, not {size * count} +- {bound}\n"
+    REPORT.result("samples are within their interval", why)
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + tap.TIMEOUT / 2
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return condition()
+
+
+def children(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+        return [int(word) for word in file.read().split()]
+    return []
+
+
+def check_killed(with_guardian):
+    """The recorder is killed: the program goes on, is restored by the guardian, and can be recorded again."""
+    target = Target(2, 2, 1)
+    for line in ("known", "many", "forked"):
+        target.send(line)
+    before = entries(target.pid)
+    recorder = Recorder(target.pid, "--full")
+    if with_guardian:
+        for guardian in children(recorder.process.pid):
+            os.kill(guardian, signal.SIGKILL)
+    recorder.stop(signal.SIGKILL)
+    why = ""
+    if not with_guardian and not wait_until(lambda: not compare_entries(before, entries(target.pid))):
+        why += "not restored\n"
+    for _ in range(30):  # more than a buffer of records
+        target.send("known")
+    again = Recorder(target.pid, "--full")
+    target.send("known")
+    why += "" if again.stop() == 0 else again.messages
+    why += compare_entries(before, entries(target.pid))
+    why += target.end()
+    why += compare(again.path, [("leaked", "known", KNOWN_LEAKED), ("allocated", "known", KNOWN)])
+    REPORT.result("recorder killed" + (", and its guardian" if with_guardian else ""), why)
+
+
+def check_ends():
+    target = Target(1, 1, 1)
+    recorder = Recorder(target.pid, "--full")
+    target.send("known")
+    why = target.end()
+    why += "" if recorder.finish() == 0 else recorder.messages
+    why += compare(recorder.path, [("leaked", "known", KNOWN_LEAKED)])
+    REPORT.result("the program ends while it is recorded", why)
+    target = Target(1, 1, 1)
+    recorder = Recorder(target.pid, "--full")
+    target.send("known")
+    target.process.kill()
+    why = "" if target.process.wait() == -9 and recorder.finish() == 0 else recorder.messages
+    why += compare(recorder.path, [("leaked", "known", KNOWN_LEAKED)])
+    REPORT.result("the program is killed while it is recorded", why)
+    target = Target(1, 0, 0)
+    recorder = Recorder(target.pid, "--duration", "0.05")
+    why = "" if recorder.finish() == 0 and "is as before" in recorder.messages else recorder.messages
+    REPORT.result("--duration", why + target.end())
+
+
+# --- What is refused --------------------------------------------------------------------------
+
+WAITS = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <linux/seccomp.h>
+#include <linux/filter.h>
+int main(void) {
+  char c; BEFORE; if (write(1, "ready\\n", 6) != 6) return 1;
+  while (read(0, &c, 1) > 0) free(malloc(10));
+  if (write(1, "end\\n", 4) != 4) return 1;
+  return 7; }
+"""
+FILTER = ("struct sock_filter f[] = {{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}}; struct sock_fprog p = {1, f}; "
+          "prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p)")
+OTHER_MALLOC = """
+static char room[1 << 20]; static unsigned long used;
+void *malloc(unsigned long size) { used += (size + 31) & ~15ul; return room + used - ((size + 31) & ~15ul); }
+void free(void *block) { (void)block; }
+void *calloc(unsigned long n, unsigned long size) { return malloc(n * size); }
+void *realloc(void *block, unsigned long size) { (void)block; return malloc(size); }
+"""
+
+
+def check_refused(what, target, message):
+    """The message names the reason, and the program goes on."""
+    recorder = Recorder(target.pid)
+    status = recorder.finish()
+    why = "" if status == 1 and message in recorder.messages else f"{status} {recorder.messages!r}\n"
+    REPORT.result(f"refused: {what}", why + target.end())
+
+
+def check_refusals():
+    target = Target(1, 1, 1)
+    recorder = Recorder(target.pid, name="first.stoke")
+    check_refused("another recording has not ended", target, "is recorded already")
+    REPORT.result("the first recording is not disturbed", "" if recorder.finish() == 0 else recorder.messages)
+    target = Target(command=["sh", "-c", f"echo $$; exec {tap.STOKE} heap -q -o {FOLDER.name}/own.stoke {PROGRAM} 0"])
+    target.read()
+    recorded = wait_until(lambda: children(target.pid))[0]
+    target.pid = recorded
+    check_refused("recorded from its start", target, "is recorded since its start")
+    check_refused("a filter of system calls", Target(command=[build("filtered", WAITS, "-DBEFORE=" + FILTER)]),
+                  "filter of system calls")
+    check_refused("its own malloc", Target(command=[
+        build("other", OTHER_MALLOC + WAITS, "-DBEFORE=(void)0", "-fno-builtin", "-w", "-rdynamic")]),
+        "does not use the C library's malloc")
+    with contextlib.suppress(subprocess.CalledProcessError):
+        check_refused("a static program", Target(command=[build("static", WAITS, "-DBEFORE=(void)0", "-static")]),
+                      "static programs cannot be recorded")
+    target = Target(0, 0, 0)
+    why = target.end()
+    status, _, err = tap.run([tap.STOKE, "heap", "-p", str(target.pid)])
+    why += "" if status == 1 and b"no process" in err else f"{status} {err}"
+    REPORT.result("refused: a process that has ended", why)
+
+
 def main():
     if not os.path.exists(LIBRARY):
         REPORT.skip("stoke heap -p", "libstoke_heap_attach.so is not built here")
@@ -195,6 +386,14 @@ def main():
     with FOLDER:
         check_truth((0, 0, 0))
         check_truth((2, 2, 1))
+        check_repeated()
+        check_sampled()
+        check_killed(False)
+        check_killed(True)
+        check_ends()
+        if compiler():
+            check_loaded()
+            check_refusals()
     REPORT.done()
 
 
