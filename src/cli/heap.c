@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #define NS 1e9
-#define SAMPLE_BYTES ((uint64_t)512 << 10)
 #define SAMPLE_MOST ((uint64_t)1 << 40)
 
 struct heap_settings {
@@ -183,7 +182,8 @@ static int heap_run(void *settings, int word_count, char **words)
     s->heap.collect.duration = (uint64_t)(s->duration * NS);
     s->heap.collect.seed = s->seed;
     if (!s->full)
-        s->heap.collect.sample_bytes = s->sample_bytes ? s->sample_bytes : SAMPLE_BYTES;
+        s->heap.collect.sample_bytes =
+            s->sample_bytes ? s->sample_bytes : ENGINE_HEAP_SAMPLE_BYTES;
     if (!record_heap(s, &status, &err))
         message_error(&err);
     return status;

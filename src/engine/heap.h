@@ -6,6 +6,8 @@
 #include "engine/symbols.h"
 #include "record/heap_collect.h"
 
+#define ENGINE_HEAP_SAMPLE_BYTES ((uint64_t)512 << 10) /* by default */
+
 struct engine_heap_settings {
     struct heap_collect_settings collect; /* `library` may be NULL: engine_heap_library */
     struct symbol_settings symbols;

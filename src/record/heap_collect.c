@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/heap_collect.h"
-#include "base/format.h"
 #include "os/child.h"
 #include "os/machine.h"
 #include "os/proc.h"
 #include "os/shared_memory.h"
 #include "os/wait.h"
 #include "record/heap_attach.h"
+#include "record/heap_environment.h"
 #include <stdlib.h>
 
 /* How long to wait when there are few records: a short time, and a longer one after some
@@ -371,29 +371,14 @@ static bool collect_attached(struct collector *c, struct os_wait *wait, struct e
 
 /* --- Start and end ------------------------------------------------------------------ */
 
-/* Adds the library before what LD_PRELOAD has, for the child only. */
 static bool prepare_child(struct collector *c, struct error *err)
 {
-    char preload[8192];
-    const char *before = getenv("LD_PRELOAD");
-    bool is_set = before && before[0];
-    char *old = before ? strdup(before) : NULL;
-    size_t length = format_text(preload, sizeof preload, "%s%s%s", c->settings->library,
-                                is_set ? ":" : "", is_set ? before : "");
-    if (length + 1 >= sizeof preload) {
-        free(old);
-        return error_set(err, "LD_PRELOAD is too long");
-    }
-    setenv("LD_PRELOAD", preload, 1);
-    setenv(HEAP_VARIABLE, c->memory.path, 1);
+    struct heap_environment before;
     struct os_user_ids same = {.other = false};
+    if (!heap_environment_set(&before, c->settings->library, c->memory.path, err))
+        return false;
     bool ok = os_child_prepare(&c->child, c->settings->command, &same, err);
-    unsetenv(HEAP_VARIABLE);
-    if (old)
-        setenv("LD_PRELOAD", old, 1);
-    else
-        unsetenv("LD_PRELOAD");
-    free(old);
+    heap_environment_restore(&before);
     return ok;
 }
 
@@ -444,6 +429,20 @@ static bool run_command(struct collector *c, struct os_wait *wait, struct error 
     return true;
 }
 
+/* Programs that the caller starts, or started, with this memory. */
+static bool run_beside(struct collector *c, struct os_wait *wait, struct error *err)
+{
+    struct pace pace = {0};
+    unsigned what = 0;
+    c->memory = *c->settings->memory;
+    if (!prepare_memory(c, err))
+        return false;
+    while (!(what & OS_WAIT_STOP) && os_process_runs(c->settings->caller))
+        what = collect_once(c, wait, &pace);
+    finish(c);
+    return true;
+}
+
 /* The threads of the process record nothing more, before it is restored: none of them
  * then waits for this one. */
 static bool run_attached(struct collector *c, struct os_wait *wait, struct error *err)
@@ -467,8 +466,11 @@ static bool run_attached(struct collector *c, struct os_wait *wait, struct error
 static bool run(struct collector *c, struct error *err)
 {
     struct os_wait wait;
-    bool ok = os_wait_init(&wait, err) && (c->settings->pid ? run_attached(c, &wait, err)
-                                                            : run_command(c, &wait, err));
+    bool (*work)(struct collector * c, struct os_wait * wait, struct error * err) =
+        c->settings->memory ? run_beside
+        : c->settings->pid  ? run_attached
+                            : run_command;
+    bool ok = os_wait_init(&wait, err) && work(c, &wait, err);
     os_wait_deinit(&wait);
     return ok;
 }
