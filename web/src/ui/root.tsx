@@ -72,7 +72,7 @@ function Cautions({ app }: { app: App }) {
     if (app.shown.unnamed > app.shown.total * UNNAMED_MOST)
         said.push(`${share(app.shown.unnamed, app.shown.total)} without names: what to do`);
     said.push(...p.loss_lines.filter(Boolean));
-    if (app.shown.samples < 100)
+    if (app.shown.samples < 100 && !p.counted)
         said.push(`only ${count(app.shown.samples)} ${app.shown.samples === 1 ? "sample" : "samples"}: shares are inaccurate`);
     if (p.warnings.length)
         said.push(warningsText(p.warnings));
