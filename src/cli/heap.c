@@ -106,6 +106,9 @@ static void print_summary(const struct heap_settings *s,
                  (unsigned long long)r->allocations, s->full ? "allocations" : "samples",
                  r->processes, r->processes == 1 ? "process" : "processes", r->most,
                  s->full ? "" : " (estimated)", s->output);
+    if (s->pid && r->unknown)
+        message_note("%llu releases of blocks of before the recording are ignored",
+                     (unsigned long long)r->unknown);
     if (s->pid && !r->left.message[0])
         message_note("process %llu is as before, but that libstoke_heap_attach.so stays "
                      "in its memory, unused",

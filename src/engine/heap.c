@@ -244,6 +244,7 @@ static struct profile *record(const struct engine_heap_settings *settings,
                                           .truncated = e->truncated,
                                           .allocations = e->allocations,
                                           .untracked = e->untracked,
+                                          .unknown = e->unknown,
                                           .processes = e->process_count,
                                           .most = e->most,
                                           .left = collected.left};

@@ -16,7 +16,7 @@ struct engine_heap_settings {
 
 struct engine_heap_result {
     int status; /* the program's exit status */
-    uint64_t lost, truncated, allocations, untracked;
+    uint64_t lost, truncated, allocations, untracked, unknown;
     size_t processes;
     double most;       /* live bytes at the peak */
     struct error left; /* why a running process could not be restored; or no message */

@@ -523,8 +523,10 @@ static void free_block(struct heap_events *e, struct heap_process *p,
                        const struct heap_entry *r)
 {
     struct heap_block block;
-    if (release(e, p, r->address, r->time, &block) && !e->sample_bytes &&
-        p->last == block.site + 1 && p->last_address == block.address) {
+    bool is_known = release(e, p, r->address, r->time, &block);
+    e->unknown += !is_known;
+    if (is_known && !e->sample_bytes && p->last == block.site + 1 &&
+        p->last_address == block.address) {
         e->sites[block.site].temporary += 1;
         slice_at(e, block.site, e->now)->temporary += 1;
     }
@@ -536,6 +538,7 @@ static void apply_move(struct heap_events *e, struct heap_origin *from,
 {
     if (r->kind == HEAP_MOVING) {
         from->is_moving = release(e, p, r->address, r->time, &from->moving);
+        e->unknown += !from->is_moving;
         p->last = 0;
     } else if (from->is_moving && from->moving.address == r->address) {
         add_block(e, p, &from->moving);

@@ -110,6 +110,7 @@ struct heap_events {
     uint64_t peak;              /* number of the largest peak so far */
     uint64_t peak_time;
     uint64_t records, allocations, truncated, damaged, untracked;
+    uint64_t unknown; /* releases of blocks whose allocation is not known */
     bool is_finishing;
     bool failed; /* memory was short: what came later is missing */
 
