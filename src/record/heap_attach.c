@@ -22,7 +22,8 @@ struct heap_attach_control {
     uint32_t pid, caller;
     int64_t fd; /* in the process */
     uint64_t attach, detach;
-    char library[2048];
+    uint32_t process_count, processes[HEAP_ATTACH_PROCESSES]; /* without `pid` */
+    char library[1792];
     char message[512], hint[256]; /* of HEAP_STATE_FAILED and HEAP_STATE_LEFT */
 };
 
@@ -194,20 +195,28 @@ static void wait_while_stopped(uint32_t pid)
         os_sleep(WATCH_MS);
 }
 
+/* A process that ended meanwhile, or executes another program, has nothing left. */
+static bool detach_process(struct heap_attach_control *c, uint32_t pid, struct error *err)
+{
+    struct heap_target t;
+    wait_while_stopped(pid);
+    if (!os_process_runs(pid))
+        return true;
+    bool ok = heap_target_examine(&t, pid, err);
+    if (ok && c->detach >= t.library.start && c->detach < t.library.end)
+        ok = with_thread(&t, c, detach_on, err);
+    return ok || !os_process_runs(pid);
+}
+
 static int detach(void *control)
 {
     struct heap_attach_control *c = control;
-    struct heap_target t;
     struct error err = {.location = LOCATION_NONE};
-    bool ok = true;
-    wait_while_stopped(c->pid);
-    if (os_process_runs(c->pid) && !heap_target_examine(&t, c->pid, &err))
-        ok = false;
-    else if (os_process_runs(c->pid) && c->detach >= t.library.start &&
-             c->detach < t.library.end)
-        ok = with_thread(&t, c, detach_on, &err);
-    /* a process that ended meanwhile, or executes another program, has nothing left */
-    if (ok || !os_process_runs(c->pid))
+    bool ok = detach_process(c, c->pid, &err);
+    uint32_t count = __atomic_load_n(&c->process_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++)
+        ok &= detach_process(c, c->processes[i], ok ? &err : NULL);
+    if (ok)
         set_state(c, HEAP_STATE_RESTORED);
     else
         set_failure(c, HEAP_STATE_LEFT, &err);
@@ -286,6 +295,18 @@ bool heap_attach_file(struct heap_attachment *a, struct os_shared_memory *file,
         os_sleep(POLL_MS);
     return state == HEAP_STATE_FILE &&
            os_shared_memory_open(file, a->control->pid, a->control->fd, size, err);
+}
+
+bool heap_attach_add(struct heap_attachment *a, uint32_t pid)
+{
+    struct heap_attach_control *c = a->control;
+    if (pid == c->pid)
+        return true;
+    if (c->process_count == HEAP_ATTACH_PROCESSES)
+        return false;
+    c->processes[c->process_count] = pid;
+    __atomic_store_n(&c->process_count, c->process_count + 1, __ATOMIC_RELEASE);
+    return true;
 }
 
 void heap_attach_go(struct heap_attachment *a)

@@ -41,6 +41,11 @@ bool heap_attach_file(struct heap_attachment *a, struct os_shared_memory *file,
                       uint64_t size, struct error *err);
 void heap_attach_go(struct heap_attachment *a);
 
+/* A process that was forked while it is recorded: it is detached, too. At most
+ * HEAP_ATTACH_PROCESSES are; false beyond. */
+#define HEAP_ATTACH_PROCESSES 256
+bool heap_attach_add(struct heap_attachment *a, uint32_t pid);
+
 /* HEAP_STATE_FAILED and HEAP_STATE_LEFT: err is set. */
 enum heap_attach_state heap_attach_state(struct heap_attachment *a, struct error *err);
 

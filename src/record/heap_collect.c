@@ -48,6 +48,7 @@ struct collector {
     struct heap_shared *shared;
     struct os_child child;             /* of a command */
     struct heap_attachment attachment; /* of a process */
+    size_t added;                      /* processes that were added to it */
     struct error left;                 /* why it could not be restored */
     struct lane lanes[HEAP_LANES];
     /* Lanes with records in this pass: a binary heap, the smallest time first. */
@@ -350,6 +351,15 @@ static uint64_t begin_attached(const struct heap_collect_settings *s)
     return s->duration ? os_clock_monotonic() + s->duration : UINT64_MAX;
 }
 
+/* Processes that have started to record since; they were forked. */
+static void add_processes(struct collector *c)
+{
+    const struct heap_events *e = c->events;
+    while (c->added < e->process_count)
+        if (!heap_attach_add(&c->attachment, e->processes[c->added++].pid))
+            c->added = SIZE_MAX;
+}
+
 /* False, with err set, if the process cannot be recorded. */
 static bool collect_attached(struct collector *c, struct os_wait *wait, struct error *err)
 {
@@ -365,6 +375,7 @@ static bool collect_attached(struct collector *c, struct os_wait *wait, struct e
         if (end && !os_process_runs(c->settings->pid))
             break;
         what = collect_once(c, wait, &pace);
+        add_processes(c);
     }
     return true;
 }
@@ -457,6 +468,7 @@ static bool run_attached(struct collector *c, struct os_wait *wait, struct error
     }
     if (ok) {
         finish(c);
+        add_processes(c);
         (void)heap_attach_stop(a, &c->left);
     }
     heap_attach_close(a);

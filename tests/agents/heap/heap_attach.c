@@ -184,11 +184,39 @@ static void start_ticks(void)
 
 /* --- Lines -------------------------------------------------------------------------- */
 
+static void answer(const char *line)
+{
+    char text[600];
+    int length = snprintf(text, sizeof text, "%s\n", line);
+    if (write(STDOUT_FILENO, text, (size_t)length) != length)
+        abort();
+}
+
+/* A child that remains. Its id is printed. */
+static NOINLINE void stay(void)
+{
+    char text[20];
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 3; i++)
+            sink = malloc(88);
+        answer("allocated");
+        while (!ends) {
+            free(malloc(10));
+            usleep(1000);
+        }
+        _exit(0);
+    }
+    snprintf(text, sizeof text, "%d", (int)child);
+    answer(text);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
-} commands[] = {{"known", known},   {"old", release_old},  {"many", many},
-                {"forked", forked}, {"call", call_loaded}, {"ticks", start_ticks}};
+} commands[] = {{"known", known},      {"old", release_old}, {"many", many},
+                {"forked", forked},    {"stay", stay},       {"call", call_loaded},
+                {"ticks", start_ticks}};
 
 static void run(const char *line)
 {
@@ -221,14 +249,6 @@ static int read_line(char *line, int size)
     }
     line[used] = 0;
     return 1;
-}
-
-static void answer(const char *line)
-{
-    char text[600];
-    int length = snprintf(text, sizeof text, "%s\n", line);
-    if (write(STDOUT_FILENO, text, (size_t)length) != length)
-        abort();
 }
 
 /* Threads: compute, wait_blocked, wait_for_end, as many as the arguments request. */

@@ -224,6 +224,20 @@ def check_loaded():
     REPORT.result("libraries that are loaded later", why)
 
 
+def check_child():
+    """A child that was forked while the program is recorded is restored, too."""
+    target = Target(1, 0, 0)
+    target.send("forked")
+    recorder = Recorder(target.pid, "--full")
+    child, _, _ = sorted([target.send("stay"), target.read(), target.read()])
+    child = int(child)
+    why = "" if recorder.stop() == 0 else recorder.messages
+    why += compare_entries(entries(target.pid), entries(child))
+    os.kill(child, signal.SIGKILL)
+    why += target.end() + compare(recorder.path, [("leaked", "stay", 3 * 88)])
+    REPORT.result("a child that remains is restored", why)
+
+
 def check_repeated():
     """Nothing disturbs the threads: signals, errno, registers, sleeps. Each recording is right."""
     target = Target(3, 3, 1)
@@ -387,6 +401,7 @@ def main():
     with FOLDER:
         check_truth((0, 0, 0))
         check_truth((2, 2, 1))
+        check_child()
         check_repeated()
         check_sampled()
         check_killed(False)
