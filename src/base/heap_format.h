@@ -136,7 +136,8 @@ enum heap_record_kind {
     HEAP_PROCESS,     /* address: the parent's id if it was forked, else 0; size: space */
     HEAP_THREAD,      /* address: the thread's id; then its name */
     HEAP_MAPPED_CODE, /* address, size; struct heap_code and the path */
-    HEAP_NO_CODE, /* all HEAP_MAPPED_CODE so far are invalid; size: space from now on */
+    HEAP_NO_CODE,     /* a new list of HEAP_MAPPED_CODE begins; size: space from now on */
+    HEAP_CODE_LISTED, /* the new list is complete: all before it are invalid */
 };
 
 #define HEAP_KIND_BITS 8

@@ -189,7 +189,9 @@ static void end_process(struct heap_events *e, struct heap_process *p)
     free(p->blocks.slots);
     p->blocks = (struct heap_blocks){.slots = NULL};
     space_drop(&e->spaces, p->space);
-    p->space = 0;
+    space_drop(&e->spaces, p->listed);
+    p->space = p->listed = 0;
+    p->lists = 0;
     p->is_ended = true;
 }
 
@@ -299,6 +301,28 @@ static void map_code(struct heap_events *e, struct heap_process *p,
                               .object = e->files[file].object,
                               .tag = file};
     p->space = space_add(&e->spaces, p->space, &map);
+    if (p->lists)
+        p->listed = space_add(&e->spaces, p->listed, &map);
+}
+
+/* Stacks that other threads put meanwhile are in the code of before, or in the new. */
+static void begin_list(struct heap_events *e, struct heap_process *p, uint64_t rule_space)
+{
+    if (p->lists == 0) {
+        space_drop(&e->spaces, p->listed);
+        p->listed = 0;
+    }
+    p->lists++;
+    p->rule_space = rule_space;
+}
+
+static void end_list(struct heap_events *e, struct heap_process *p)
+{
+    if (p->lists == 0 || --p->lists)
+        return;
+    space_drop(&e->spaces, p->space);
+    p->space = p->listed;
+    p->listed = 0;
 }
 
 /* --- Stacks ------------------------------------------------------------------------- */
@@ -573,9 +597,10 @@ static void apply_in_process(struct heap_events *e, struct heap_origin *from,
         map_code(e, p, r);
         break;
     case HEAP_NO_CODE:
-        space_drop(&e->spaces, p->space);
-        p->space = 0;
-        p->rule_space = r->size;
+        begin_list(e, p, r->size);
+        break;
+    case HEAP_CODE_LISTED:
+        end_list(e, p);
         break;
     default:
         e->damaged++;

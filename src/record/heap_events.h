@@ -58,6 +58,8 @@ struct heap_process {
     uint32_t pid;
     bool is_ended;
     space_id space;
+    space_id listed;     /* the code of the list that is being read, */
+    uint32_t lists;      /* and how many threads put one */
     uint64_t rule_space; /* as the library numbers it */
     struct heap_blocks blocks;
     uint32_t last; /* site of the allocation that was the last event, + 1 */
