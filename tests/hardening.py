@@ -72,7 +72,8 @@ def main():
     sanitized, optimized = "-fsanitize=" in build, re.search(r" -O[123s]\b", build)
     files = {"stoke": os.environ["STOKE"],
              "libstoke_qemu.so": os.path.join(BUILD, "src", "agents", "qemu", "libstoke_qemu.so"),
-             "libstoke_heap.so": os.path.join(BUILD, "src", "agents", "heap", "libstoke_heap.so")}
+             "libstoke_heap.so": os.path.join(BUILD, "src", "agents", "heap", "libstoke_heap.so"),
+             "libstoke_heap_attach.so": os.path.join(BUILD, "src", "agents", "heap", "libstoke_heap_attach.so")}
     for name, path in files.items():
         if not os.path.exists(path):
             tap.skip(name, "it is not built here")

@@ -25,6 +25,24 @@
 #define HEAP_MAGIC UINT64_C(0x3250414548454b53) /* "SKEHEAP2" */
 #define HEAP_VARIABLE "STOKE_HEAP"              /* the path of the shared file */
 
+#define HEAP_LIBRARY "libstoke_heap.so"             /* loaded before a program */
+#define HEAP_LATE_LIBRARY "libstoke_heap_attach.so" /* loaded by a running process */
+
+/* Functions of HEAP_LATE_LIBRARY, which are called in the process:
+ *   uint64_t HEAP_ATTACH(int fd)    starts recording to the shared file: enum heap_attach
+ *   uint64_t HEAP_DETACH(void)      restores the process; number of entries that are not
+ */
+#define HEAP_ATTACH "stoke_heap_attach"
+#define HEAP_DETACH "stoke_heap_detach"
+
+enum heap_attach {
+    HEAP_ATTACHED = 1,
+    HEAP_ATTACH_BUSY,         /* another recording has not ended */
+    HEAP_ATTACH_OTHER_MALLOC, /* the program does not use the C library's functions */
+    HEAP_ATTACH_NO_MEMORY,
+    HEAP_ATTACH_PROTECTED, /* the addresses of functions cannot be changed */
+};
+
 #define HEAP_LANES 256
 #define HEAP_LANE_SIZE ((uint64_t)1 << 20)
 #define HEAP_RULES_AT ((uint64_t)1 << 17)
@@ -118,7 +136,8 @@ enum heap_record_kind {
     HEAP_PROCESS,     /* address: the parent's id if it was forked, else 0; size: space */
     HEAP_THREAD,      /* address: the thread's id; then its name */
     HEAP_MAPPED_CODE, /* address, size; struct heap_code and the path */
-    HEAP_NO_CODE, /* all HEAP_MAPPED_CODE so far are invalid; size: space from now on */
+    HEAP_NO_CODE,     /* a new list of HEAP_MAPPED_CODE begins; size: space from now on */
+    HEAP_CODE_LISTED, /* the new list is complete: all before it are invalid */
 };
 
 #define HEAP_KIND_BITS 8

@@ -5,16 +5,18 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/save.h"
+#include "os/machine.h"
 #include "os/wait.h"
 #include <stdlib.h>
 
-#define SAMPLE_BYTES ((uint64_t)512 << 10)
+#define NS 1e9
 #define SAMPLE_MOST ((uint64_t)1 << 40)
 
 struct heap_settings {
     struct engine_heap_settings heap;
     const char *output;
-    uint64_t sample_bytes, seed;
+    uint64_t sample_bytes, seed, pid;
+    double duration;
     bool full, quiet;
 };
 
@@ -48,7 +50,20 @@ static bool parse_seed(const char *text, void *value, struct error *err)
     return error_hint(err, "a whole number");
 }
 
+static bool parse_pid(const char *text, void *value, struct error *err)
+{
+    if (number_parse_u64(str_of(text), value) && *(uint64_t *)value > 0 &&
+        *(uint64_t *)value < os_pid_max())
+        return true;
+    error_set(err, "invalid process id '%s'", text);
+    return error_hint(err, "a number from 1 to %u, as ps shows it", os_pid_max() - 1);
+}
+
 static const struct option heap_options[] = {
+    {"pid", 'p', "PID", "record a running process, and leave it as it was", OPTION_PARSED,
+     OFF(pid), .parse = parse_pid},
+    {"duration", 0, "S", "with --pid: end after S seconds", OPTION_NUMBER, OFF(duration),
+     .least = 0.001, .most = 1e9},
     {"full", 0, NULL, "record every allocation and release", OPTION_FLAG, OFF(full)},
     {"sample", 0, "BYTES",
      "record one allocation per BYTES on average (default: 512K; suffixes K, M, G)",
@@ -75,6 +90,11 @@ static const struct option_group heap_groups[] = {{"options", heap_options, 0}, 
 static void print_summary(const struct heap_settings *s,
                           const struct engine_heap_result *r, const struct profile *p)
 {
+    if (r->processes == 0 && s->pid) {
+        message_note("process %llu ended before it was recorded",
+                     (unsigned long long)s->pid);
+        return;
+    }
     if (r->processes == 0) {
         message_note("'%s' did not load the recorder: static programs, and those that "
                      "change their user, cannot be recorded",
@@ -86,9 +106,21 @@ static void print_summary(const struct heap_settings *s,
                  (unsigned long long)r->allocations, s->full ? "allocations" : "samples",
                  r->processes, r->processes == 1 ? "process" : "processes", r->most,
                  s->full ? "" : " (estimated)", s->output);
+    if (s->pid && r->unknown)
+        message_note("%llu releases of blocks of before the recording are ignored",
+                     (unsigned long long)r->unknown);
+    if (s->pid && !r->left.message[0])
+        message_note("process %llu is as before, but that libstoke_heap_attach.so stays "
+                     "in its memory, unused",
+                     (unsigned long long)s->pid);
     if (r->lost)
         message_note("%llu records did not fit and are lost",
                      (unsigned long long)r->lost);
+}
+
+static void print_attached(uint32_t pid)
+{
+    message_note("recording the heap of process %u; Ctrl-C ends it", pid);
 }
 
 static bool record_heap(struct heap_settings *s, int *status, struct error *err)
@@ -106,6 +138,8 @@ static bool record_heap(struct heap_settings *s, int *status, struct error *err)
     struct profile *p =
         engine_heap(&s->heap, &result, s->quiet ? &engine_silent : &message_report, err);
     bool ok = p != NULL;
+    if (p && result.left.message[0])
+        message_error(&result.left);
     if (p && !s->quiet)
         print_summary(s, &result, p);
     ok = ok && save_profile(e, p, &options, s->output, err);
@@ -115,19 +149,30 @@ static bool record_heap(struct heap_settings *s, int *status, struct error *err)
     return ok;
 }
 
+static bool check_settings(const struct heap_settings *s, int word_count,
+                           struct error *err)
+{
+    if (word_count == 0 && !s->pid) {
+        error_set(err, "no command is given");
+        return error_hint(err, "stoke heap ./program, or -p PID");
+    }
+    if (word_count && s->pid)
+        return error_set(err, "a command and --pid exclude each other");
+    if (s->duration > 0 && !s->pid) {
+        error_set(err, "--duration is for --pid");
+        return error_hint(err, "a command is recorded until it ends");
+    }
+    if (s->full && s->sample_bytes)
+        return error_set(err, "--full and --sample exclude each other");
+    return true;
+}
+
 static int heap_run(void *settings, int word_count, char **words)
 {
     struct heap_settings *s = settings;
     struct error err = {.location = LOCATION_NONE};
     int status = STATUS_USAGE;
-    if (word_count == 0) {
-        error_set(&err, "no command is given");
-        error_hint(&err, "stoke heap ./program");
-        message_error(&err);
-        return STATUS_USAGE;
-    }
-    if (s->full && s->sample_bytes) {
-        error_set(&err, "--full and --sample exclude each other");
+    if (!check_settings(s, word_count, &err)) {
         message_error(&err);
         return STATUS_USAGE;
     }
@@ -135,9 +180,13 @@ static int heap_run(void *settings, int word_count, char **words)
     words[word_count] = NULL;
     s->output = s->output ? s->output : "heap.stoke";
     s->heap.collect.command = words;
+    s->heap.collect.pid = (uint32_t)s->pid;
+    s->heap.collect.attached = s->quiet ? NULL : print_attached;
+    s->heap.collect.duration = (uint64_t)(s->duration * NS);
     s->heap.collect.seed = s->seed;
     if (!s->full)
-        s->heap.collect.sample_bytes = s->sample_bytes ? s->sample_bytes : SAMPLE_BYTES;
+        s->heap.collect.sample_bytes =
+            s->sample_bytes ? s->sample_bytes : ENGINE_HEAP_SAMPLE_BYTES;
     if (!record_heap(s, &status, &err))
         message_error(&err);
     return status;
@@ -146,8 +195,9 @@ static int heap_run(void *settings, int word_count, char **words)
 const struct command command_heap = {
     .name = "heap",
     .summary = "records where a program allocates memory",
-    .usage = "[OPTION...] [--] COMMAND...",
+    .usage = "[OPTION...] [-p PID | [--] COMMAND...]",
     .examples = "  stoke heap ./program\n"
+                "  stoke heap -p 412 --duration 10\n"
                 "  stoke heap --full -o heap.svg ./program\n",
     .groups = heap_groups,
     .settings_size = sizeof(struct heap_settings),

@@ -8,18 +8,18 @@
 
 /* --- The library -------------------------------------------------------------------- */
 
-bool engine_heap_library(char *path, size_t size, struct error *err)
+bool engine_heap_library(const char *name, char *path, size_t size, struct error *err)
 {
     static const char *const folders[] = {"/src/agents/heap", "/../lib/stoke"};
     char room[4096];
     struct str program = os_own_program(room, sizeof room);
     struct str folder = str_head(program, str_rfind(program, '/'));
     for (size_t i = 0; folder.len && i < sizeof folders / sizeof *folders; i++) {
-        format_text(path, size, "%.*s%s/libstoke_heap.so", STR_ARG(folder), folders[i]);
+        format_text(path, size, "%.*s%s/%s", STR_ARG(folder), folders[i], name);
         if (os_output_exists(path) && !strpbrk(path, " :"))
             return true;
     }
-    error_set(err, "libstoke_heap.so is not installed, or its path has a space or colon");
+    error_set(err, "%s is not installed, or its path has a space or colon", name);
     return error_hint(err, "it belongs to ../lib/stoke beside the folder of stoke");
 }
 
@@ -196,7 +196,13 @@ static void add_facts(const struct engine_heap_settings *settings,
 {
     struct facts *facts = &b->profile->facts;
     facts->format = builder_string(b, STR("heap"));
-    facts->command = builder_string(b, str_of(settings->collect.command[0]));
+    char room[64];
+    const char *command = settings->collect.command[0];
+    struct str name = settings->collect.pid
+                          ? os_thread_name(settings->collect.pid, settings->collect.pid,
+                                           room, sizeof room)
+                          : str_of(command ? command : "");
+    facts->command = builder_string(b, name);
     facts->truncated += e->truncated;
     if (collected->lost)
         builder_lost(b, TIME_NONE, collected->lost);
@@ -238,8 +244,10 @@ static struct profile *record(const struct engine_heap_settings *settings,
                                           .truncated = e->truncated,
                                           .allocations = e->allocations,
                                           .untracked = e->untracked,
+                                          .unknown = e->unknown,
                                           .processes = e->process_count,
-                                          .most = e->most};
+                                          .most = e->most,
+                                          .left = collected.left};
     return make_profile(settings, e, &collected, symbols, err);
 }
 
@@ -252,7 +260,8 @@ struct profile *engine_heap(const struct engine_heap_settings *settings,
     struct heap_events e;
     char library[4200];
     struct profile *p = NULL;
-    if (!s.collect.library && !engine_heap_library(library, sizeof library, err))
+    const char *name = s.collect.pid ? HEAP_LATE_LIBRARY : HEAP_LIBRARY;
+    if (!s.collect.library && !engine_heap_library(name, library, sizeof library, err))
         return NULL;
     if (!s.collect.library)
         s.collect.library = library;

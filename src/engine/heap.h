@@ -6,6 +6,8 @@
 #include "engine/symbols.h"
 #include "record/heap_collect.h"
 
+#define ENGINE_HEAP_SAMPLE_BYTES ((uint64_t)512 << 10) /* by default */
+
 struct engine_heap_settings {
     struct heap_collect_settings collect; /* `library` may be NULL: engine_heap_library */
     struct symbol_settings symbols;
@@ -14,17 +16,18 @@ struct engine_heap_settings {
 
 struct engine_heap_result {
     int status; /* the program's exit status */
-    uint64_t lost, truncated, allocations, untracked;
+    uint64_t lost, truncated, allocations, untracked, unknown;
     size_t processes;
-    double most; /* live bytes at the peak */
+    double most;       /* live bytes at the peak */
+    struct error left; /* why a running process could not be restored; or no message */
 };
 
-/* The path of libstoke_heap.so beside this program: where the build or the installation
- * has it. False with err set if there is none. */
-bool engine_heap_library(char *path, size_t size, struct error *err);
+/* The path of a library (base/heap_format.h) beside this program: where the build or the
+ * installation has it. False with err set if there is none. */
+bool engine_heap_library(const char *name, char *path, size_t size, struct error *err);
 
-/* Runs the command until it ends. Returns the profile, which the caller owns; NULL with
- * err set if the command did not run or memory is short. Its events: peak, leaked and
+/* Runs the command until it ends, or records a running process. Returns the profile, which the caller owns; NULL with
+ * err set if the command did not run, the process cannot be recorded, or memory is short. Its events: peak, leaked and
  * allocated (bytes), allocations and, where every event is recorded, temporary
  * (counts). */
 struct profile *engine_heap(const struct engine_heap_settings *settings,

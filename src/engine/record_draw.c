@@ -75,6 +75,7 @@ bool record_drawing_choose(struct record_drawing *d, const char *output, bool bu
 struct drawing_work {
     const struct record_drawing *drawing;
     const char *path; /* of the recording */
+    bool is_empty;    /* it has no samples: there is only the profile beside it */
 };
 
 /* Draws the recording, as stoke convert does. */
@@ -87,12 +88,14 @@ static bool draw(const struct drawing_work *w, struct error *err)
     struct export_options options = {.title = STR("")};
     struct os_output_options file_options = {
         .is_private = is_bundle, .makes_backup = is_bundle, .owner = os_invoking_user()};
-    char path[4200], *files[] = {path};
+    char path[4200], beside[4200], *files[] = {path, beside};
     options.tree.threads = e->whole ? THREAD_TID : THREAD_COMM;
     load.events_apart = load.import.addresses = load.import.every_address =
         load.import.lines = e->whole;
     format_text(path, sizeof path, "%s", w->path);
-    struct profile *p = engine_load(&load, 1, files, d->report, err);
+    format_text(beside, sizeof beside, "%s", d->beside ? d->beside : "");
+    struct profile *p = engine_load(&load, d->beside && !w->is_empty ? 2 : 1,
+                                    files + w->is_empty, d->report, err);
     if (p && d->loaded)
         d->loaded(d->context, p, path);
     bool ok =
@@ -154,14 +157,17 @@ enum record_drawing_result record_drawing_make(const struct record_drawing *d,
                                                struct record_session *session, bool whole,
                                                struct error *err)
 {
-    struct drawing_work work = {d, record_session_path(session)};
+    struct drawing_work work = {.drawing = d, .path = record_session_path(session)};
     struct record_report r;
     record_session_report(session, &r);
-    if (r.files.samples == 0)
+    work.is_empty = r.files.samples == 0;
+    if (work.is_empty && !d->beside)
         return nothing_to_draw(d, whole, err);
     if (!whole || !draw_watched(&work, record_session_wait(session), err))
         return d->data[0] ? RECORD_RETAINED : RECORD_NOT_DRAWN;
     if (d->data[0])
         os_data_file_remove(d->data);
+    if (d->beside)
+        os_data_file_remove(d->beside);
     return RECORD_DRAWN;
 }

@@ -21,6 +21,9 @@ struct record_drawing {
      * no name. */
     char data[4200];
 
+    /* A profile that is merged with the recording, and removed with it; or NULL. */
+    const char *beside;
+
     const struct engine_report *report;
     /* passed to the following two functions, which the drawing process calls */
     void *context;

@@ -452,6 +452,7 @@ const struct importer import_callgrind = {
     .name = "callgrind",
     .suffixes = "callgrind,cachegrind",
     .summary = "Callgrind profiles (Valgrind, Xdebug)",
+    .counts_all = true,
     .probe = callgrind_probe,
     .read = callgrind_read,
 };

@@ -241,6 +241,7 @@ const struct importer import_dhat = {
     .name = "dhat",
     .suffixes = "json",
     .summary = "DHAT: heap profiles of valgrind and of Rust's dhat crate",
+    .counts_all = true,
     .probe = dhat_probe,
     .shape = SHAPE_JSON,
     .read = dhat_read,

@@ -474,6 +474,7 @@ const struct importer import_heaptrack = {
     .suffixes = "heaptrack",
     .summary = "heaptrack: the heap at its peak, leaked, allocated, temporary",
     .empty = "the program made no allocations",
+    .counts_all = true,
     .probe = heaptrack_probe,
     .read = heaptrack_read,
 };

@@ -85,6 +85,10 @@ struct importer {
      * importer sets the format in the facts. */
     bool sets_format;
 
+    /* The weights count every event, such as every allocation: few of them are as exact as
+     * many. False: they are of samples. */
+    bool counts_all;
+
     /* Source files and lines come from the resolver, which reads binaries of this
      * machine, not from the input. */
     bool resolves_lines;

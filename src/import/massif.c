@@ -309,6 +309,7 @@ const struct importer import_massif = {
     .suffixes = "massif",
     .summary = "valgrind massif: the heap at its peak, and at other moments",
     .empty = "the program had no heap allocations at any of massif's snapshots",
+    .counts_all = true,
     .probe = massif_probe,
     .read = massif_read,
 };

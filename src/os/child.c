@@ -163,6 +163,11 @@ bool os_child_run(struct os_child *c, int (*work)(void *context), void *context,
     return pid > 0 || error_set(err, "cannot start a process: %s", strerror(errno));
 }
 
+void os_child_leave_group(void)
+{
+    (void)setsid();
+}
+
 struct detached {
     char *const *argv;
     int input, output;

@@ -38,6 +38,10 @@ bool os_child_start(struct os_child *c, const char *name, struct error *err);
 bool os_child_run(struct os_child *c, int (*work)(void *context), void *context,
                   struct error *err);
 
+/* For a process that os_child_run has created: signals to the group of its parent, such as
+ * that of Ctrl-C, do not reach it. */
+void os_child_leave_group(void);
+
 /* Starts the program argv[0], a path, in a session of its own and in the folder "/", so that
  * it outlives this process. It has no input; its output is appended to the file, which only
  * its owner can read. */

@@ -24,21 +24,46 @@ struct str os_thread_name(uint32_t pid, uint32_t tid, char *room, size_t size)
                                                       : name;
 }
 
-/* Parses the number after a key of /proc/PID/status. */
-static uint32_t status_number(uint32_t tid, struct str word)
+/* The text after a key of /proc/PID/status; empty if there is none. */
+static struct str status_text(uint32_t tid, struct str word, char *room, size_t size)
 {
-    char path[64], room[1024];
-    uint64_t v = 0;
+    char path[64];
     format_text(path, sizeof path, "/proc/%u/status", tid);
-    struct str rest = os_read_text(path, room, sizeof room);
+    struct str rest = os_read_text(path, room, size);
     while (rest.len) {
         struct str line = str_cut(&rest, '\n');
-        if (!str_starts(line, word))
-            continue;
-        number_parse_u64(str_trim(str_skip(line, word.len)), &v);
-        break;
+        if (str_starts(line, word))
+            return str_trim(str_skip(line, word.len));
     }
+    return STR("");
+}
+
+static uint32_t status_number(uint32_t tid, struct str word)
+{
+    char room[4096];
+    uint64_t v = 0;
+    number_parse_u64(status_text(tid, word, room, sizeof room), &v);
     return v < UINT32_MAX ? (uint32_t)v : 0;
+}
+
+bool os_process_filters_calls(uint32_t pid)
+{
+    return status_number(pid, STR("Seccomp:")) != 0;
+}
+
+bool os_process_is_stopped(uint32_t pid)
+{
+    char room[4096];
+    struct str state = status_text(pid, STR("State:"), room, sizeof room);
+    return str_starts(state, STR("T")) || str_starts(state, STR("t"));
+}
+
+bool os_process_has_shadow_stack(uint32_t pid)
+{
+    char room[4096];
+    struct str features =
+        status_text(pid, STR("x86_Thread_features:"), room, sizeof room);
+    return str_has(features, STR("shstk"));
 }
 
 uint32_t os_own_pid(void)

@@ -40,6 +40,12 @@ bool os_process_threads(uint32_t pid, void (*each)(void *context, uint32_t tid),
 /* Whether the process has memory: it runs, and is not a zombie. */
 bool os_process_runs(uint32_t pid);
 
+/* Whether the kernel filters its system calls (seccomp(2)); whether it is stopped, by a
+ * signal or a debugger; whether its returns are checked (arch_prctl(2)). */
+bool os_process_filters_calls(uint32_t pid);
+bool os_process_is_stopped(uint32_t pid);
+bool os_process_has_shadow_stack(uint32_t pid);
+
 /* Whether the process has that thread. */
 bool os_thread_exists(uint32_t pid, uint32_t tid);
 

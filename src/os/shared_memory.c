@@ -16,6 +16,18 @@ bool os_shared_memory_create(struct os_shared_memory *m, uint64_t size, struct e
     return true;
 }
 
+bool os_shared_memory_open(struct os_shared_memory *m, int64_t pid, int64_t fd,
+                           uint64_t size, struct error *err)
+{
+    format_text(m->path, sizeof m->path, "/proc/%lld/fd/%lld", (long long)pid,
+                (long long)fd);
+    m->fd = open(m->path, O_RDWR | O_CLOEXEC);
+    if (m->fd < 0 || ftruncate(m->fd, (off_t)size) != 0 ||
+        fcntl(m->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return error_set(err, "cannot make shared memory: %s", strerror(errno));
+    return true;
+}
+
 void os_shared_memory_close(struct os_shared_memory *m)
 {
     if (m->fd >= 0)

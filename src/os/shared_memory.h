@@ -16,6 +16,11 @@ struct os_shared_memory {
 /* Zeroed memory of that size, which is allocated when it is used. */
 bool os_shared_memory_create(struct os_shared_memory *m, uint64_t size,
                              struct error *err);
+
+/* The same with a file in memory that another process has open. It cannot change the
+ * size. */
+bool os_shared_memory_open(struct os_shared_memory *m, int64_t pid, int64_t fd,
+                           uint64_t size, struct error *err);
 void os_shared_memory_close(struct os_shared_memory *m);
 
 /* Maps a part of it `times` times, one behind the other. NULL, with err set, on failure.

@@ -2,6 +2,7 @@
 #include "os/wait.h"
 #include "os/machine.h"
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -145,4 +146,9 @@ unsigned os_wait_for(struct os_wait *w, int milliseconds)
             reasons |= OS_WAIT_ALONE;
     }
     return reasons;
+}
+
+void os_sleep(int milliseconds)
+{
+    (void)poll(NULL, 0, milliseconds);
 }

@@ -53,6 +53,9 @@ static inline int os_wait_fd(const struct os_wait *w)
     return w->epoll;
 }
 
+/* Waits that long, for nothing. */
+void os_sleep(int milliseconds);
+
 /* Milliseconds until that time of CLOCK_MONOTONIC in ns, rounded up; 0 if it is over. */
 int os_wait_left(uint64_t deadline);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/heap_collect.h"
-#include "base/format.h"
 #include "os/child.h"
 #include "os/machine.h"
 #include "os/proc.h"
 #include "os/shared_memory.h"
 #include "os/wait.h"
+#include "record/heap_attach.h"
+#include "record/heap_environment.h"
 #include <stdlib.h>
 
 /* How long to wait when there are few records: a short time, and a longer one after some
@@ -45,7 +46,10 @@ struct collector {
     struct heap_events *events;
     struct os_shared_memory memory;
     struct heap_shared *shared;
-    struct os_child child;
+    struct os_child child;             /* of a command */
+    struct heap_attachment attachment; /* of a process */
+    size_t added;                      /* processes that were added to it */
+    struct error left;                 /* why it could not be restored */
     struct lane lanes[HEAP_LANES];
     /* Lanes with records in this pass: a binary heap, the smallest time first. */
     uint32_t used[HEAP_LANES];
@@ -54,6 +58,8 @@ struct collector {
     uint64_t limit;    /* all records of before this time are known */
     uint64_t lost;
     uint64_t start_ns; /* when the time of the records is 0 */
+    uint64_t end;      /* of the recording, in units of unit_ns */
+    double unit_ns;
 };
 
 /* --- Lanes -------------------------------------------------------------------------- */
@@ -302,20 +308,31 @@ static void drain(struct collector *c)
     while (apply_records(c, false));
 }
 
+/* What the waiting depends on: passes with few records, and without the awaited one. */
+struct pace {
+    unsigned idle, gap;
+};
+
+/* Applies the records that there are, and waits for more. Returns what arrived. */
+static unsigned collect_once(struct collector *c, struct os_wait *wait, struct pace *p)
+{
+    find_records(c);
+    bool is_gap = c->used_count && p->gap >= GAP_PASSES;
+    size_t applied = apply_records(c, !is_gap);
+    p->gap = applied || !c->used_count ? 0 : p->gap + 1;
+    p->idle = applied < FEW_RECORDS ? p->idle + 1 : 0;
+    if (p->idle % CLEAN_PASSES == CLEAN_PASSES - 1 || c->open_count > CLEAN_USED)
+        free_lanes(c);
+    int idle_ms = p->idle < IDLE_PASSES ? BUSY_MS : IDLE_MS;
+    return os_wait_for(wait, applied < FEW_RECORDS ? idle_ms : 0);
+}
+
 static void collect_until_end(struct collector *c, struct os_wait *wait)
 {
-    unsigned idle = 0, gap = 0;
+    struct pace pace = {0};
     bool is_terminated = false;
     while (!os_child_ended(&c->child)) {
-        find_records(c);
-        bool is_gap = c->used_count && gap >= GAP_PASSES;
-        size_t applied = apply_records(c, !is_gap);
-        gap = applied || !c->used_count ? 0 : gap + 1;
-        idle = applied < FEW_RECORDS ? idle + 1 : 0;
-        if (idle % CLEAN_PASSES == CLEAN_PASSES - 1 || c->open_count > CLEAN_USED)
-            free_lanes(c);
-        int idle_ms = idle < IDLE_PASSES ? BUSY_MS : IDLE_MS;
-        unsigned what = os_wait_for(wait, applied < FEW_RECORDS ? idle_ms : 0);
+        unsigned what = collect_once(c, wait, &pace);
         if (!(what & OS_WAIT_STOP))
             continue;
         if (is_terminated)
@@ -326,38 +343,58 @@ static void collect_until_end(struct collector *c, struct os_wait *wait)
     }
 }
 
+/* The recording of a process has begun. Returns when it ends. */
+static uint64_t begin_attached(const struct heap_collect_settings *s)
+{
+    if (s->attached)
+        s->attached(s->pid);
+    return s->duration ? os_clock_monotonic() + s->duration : UINT64_MAX;
+}
+
+/* Processes that have started to record since; they were forked. */
+static void add_processes(struct collector *c)
+{
+    const struct heap_events *e = c->events;
+    while (c->added < e->process_count)
+        if (!heap_attach_add(&c->attachment, e->processes[c->added++].pid))
+            c->added = SIZE_MAX;
+}
+
+/* False, with err set, if the process cannot be recorded. */
+static bool collect_attached(struct collector *c, struct os_wait *wait, struct error *err)
+{
+    struct pace pace = {0};
+    uint64_t end = 0; /* 0: not attached yet */
+    unsigned what = 0;
+    while (!(what & OS_WAIT_STOP) && (!end || os_clock_monotonic() < end)) {
+        enum heap_attach_state state = heap_attach_state(&c->attachment, err);
+        if (state == HEAP_STATE_FAILED || state == HEAP_STATE_LEFT)
+            return false;
+        if (state == HEAP_STATE_RECORDING && !end)
+            end = begin_attached(c->settings);
+        if (end && !os_process_runs(c->settings->pid))
+            break;
+        what = collect_once(c, wait, &pace);
+        add_processes(c);
+    }
+    return true;
+}
+
 /* --- Start and end ------------------------------------------------------------------ */
 
-/* Adds the library before what LD_PRELOAD has, for the child only. */
 static bool prepare_child(struct collector *c, struct error *err)
 {
-    char preload[8192];
-    const char *before = getenv("LD_PRELOAD");
-    bool is_set = before && before[0];
-    char *old = before ? strdup(before) : NULL;
-    size_t length = format_text(preload, sizeof preload, "%s%s%s", c->settings->library,
-                                is_set ? ":" : "", is_set ? before : "");
-    if (length + 1 >= sizeof preload) {
-        free(old);
-        return error_set(err, "LD_PRELOAD is too long");
-    }
-    setenv("LD_PRELOAD", preload, 1);
-    setenv(HEAP_VARIABLE, c->memory.path, 1);
+    struct heap_environment before;
     struct os_user_ids same = {.other = false};
+    if (!heap_environment_set(&before, c->settings->library, c->memory.path, err))
+        return false;
     bool ok = os_child_prepare(&c->child, c->settings->command, &same, err);
-    unsetenv(HEAP_VARIABLE);
-    if (old)
-        setenv("LD_PRELOAD", old, 1);
-    else
-        unsetenv("LD_PRELOAD");
-    free(old);
+    heap_environment_restore(&before);
     return ok;
 }
 
-static bool open_memory(struct collector *c, struct error *err)
+static bool prepare_memory(struct collector *c, struct error *err)
 {
-    if (!os_shared_memory_create(&c->memory, HEAP_SHARED_SIZE, err))
-        return false;
     c->shared = os_shared_memory_map(&c->memory, 0, HEAP_LANES_AT, 1, err);
     if (!c->shared)
         return false;
@@ -373,33 +410,81 @@ static bool open_memory(struct collector *c, struct error *err)
     return true;
 }
 
-static bool run(struct collector *c, struct error *err)
+/* Measures the clock of the records. */
+static void measure_clock(struct collector *c)
 {
-    struct os_wait wait;
-    if (!open_memory(c, err) || !prepare_child(c, err))
-        return false;
-    bool ok = os_wait_init(&wait, err) &&
-              os_child_start(&c->child, c->settings->command[0], err);
-    if (ok)
-        collect_until_end(c, &wait);
-    else
-        os_child_terminate(&c->child);
-    os_wait_deinit(&wait);
-    if (!ok)
-        return false;
+    uint64_t elapsed = os_clock_monotonic() - c->start_ns;
+    c->end = now(c);
+    c->unit_ns = c->end ? (double)elapsed / (double)c->end : 1;
+}
+
+static void finish(struct collector *c)
+{
     __atomic_store_n(&c->shared->is_closed, 1, __ATOMIC_RELEASE);
+    measure_clock(c);
     drain(c);
     heap_events_finish(c->events);
+}
+
+static bool run_command(struct collector *c, struct os_wait *wait, struct error *err)
+{
+    if (!os_shared_memory_create(&c->memory, HEAP_SHARED_SIZE, err) ||
+        !prepare_memory(c, err) || !prepare_child(c, err))
+        return false;
+    if (!os_child_start(&c->child, c->settings->command[0], err)) {
+        os_child_terminate(&c->child);
+        return false;
+    }
+    collect_until_end(c, wait);
+    finish(c);
     return true;
 }
 
-/* Measures the clock of the records. */
-static void measure_clock(const struct collector *c, struct heap_collect_result *result)
+/* Programs that the caller starts, or started, with this memory. */
+static bool run_beside(struct collector *c, struct os_wait *wait, struct error *err)
 {
-    uint64_t elapsed = os_clock_monotonic() - c->start_ns;
-    result->start_ns = c->start_ns;
-    result->end = now(c);
-    result->unit_ns = result->end ? (double)elapsed / (double)result->end : 1;
+    struct pace pace = {0};
+    unsigned what = 0;
+    c->memory = *c->settings->memory;
+    if (!prepare_memory(c, err))
+        return false;
+    while (!(what & OS_WAIT_STOP) && os_process_runs(c->settings->caller))
+        what = collect_once(c, wait, &pace);
+    finish(c);
+    return true;
+}
+
+/* The threads of the process record nothing more, before it is restored: none of them
+ * then waits for this one. */
+static bool run_attached(struct collector *c, struct os_wait *wait, struct error *err)
+{
+    struct heap_attachment *a = &c->attachment;
+    bool ok = heap_attach_start(a, c->settings->pid, c->settings->library, err) &&
+              heap_attach_file(a, &c->memory, HEAP_SHARED_SIZE, err) &&
+              prepare_memory(c, err);
+    if (ok) {
+        heap_attach_go(a);
+        ok = collect_attached(c, wait, err);
+    }
+    if (ok) {
+        finish(c);
+        add_processes(c);
+        (void)heap_attach_stop(a, &c->left);
+    }
+    heap_attach_close(a);
+    return ok;
+}
+
+static bool run(struct collector *c, struct error *err)
+{
+    struct os_wait wait;
+    bool (*work)(struct collector * c, struct os_wait * wait, struct error * err) =
+        c->settings->memory ? run_beside
+        : c->settings->pid  ? run_attached
+                            : run_command;
+    bool ok = os_wait_init(&wait, err) && work(c, &wait, err);
+    os_wait_deinit(&wait);
+    return ok;
 }
 
 bool heap_collect(const struct heap_collect_settings *settings,
@@ -415,9 +500,12 @@ bool heap_collect(const struct heap_collect_settings *settings,
     events->context = c;
     c->memory.fd = -1;
     bool ok = run(c, err);
-    *result = (struct heap_collect_result){.status = c->child.status, .lost = c->lost};
-    if (c->shared)
-        measure_clock(c, result);
+    *result = (struct heap_collect_result){.status = c->child.status,
+                                           .lost = c->lost,
+                                           .left = c->left,
+                                           .start_ns = c->start_ns,
+                                           .end = c->end,
+                                           .unit_ns = c->unit_ns};
     for (uint32_t i = 0; i < HEAP_LANES; i++) {
         if (c->shared)
             result->lost += c->lanes[i].is_used ? c->shared->lanes[i].lost : 0;

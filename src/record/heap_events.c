@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RECORDER STR("/libstoke_heap.so")
+#define RECORDER STR("/" HEAP_LIBRARY)
+#define LATE_RECORDER STR("/" HEAP_LATE_LIBRARY)
 #define PROCESSES_MOST 1000000
 
 /* The slot of a block, if all were empty. */
@@ -188,7 +189,9 @@ static void end_process(struct heap_events *e, struct heap_process *p)
     free(p->blocks.slots);
     p->blocks = (struct heap_blocks){.slots = NULL};
     space_drop(&e->spaces, p->space);
-    p->space = 0;
+    space_drop(&e->spaces, p->listed);
+    p->space = p->listed = 0;
+    p->lists = 0;
     p->is_ended = true;
 }
 
@@ -269,10 +272,10 @@ static uint32_t file_of(struct heap_events *e, const struct heap_process *p,
         return 0;
     if (*number == 0) {
         *number = e->file_count;
-        e->files[e->file_count++] =
-            (struct heap_file){.path = arena_str(&e->arena, path),
-                               .object = object_of(e, p, r, code, path),
-                               .is_recorder = str_ends(path, RECORDER)};
+        e->files[e->file_count++] = (struct heap_file){
+            .path = arena_str(&e->arena, path),
+            .object = object_of(e, p, r, code, path),
+            .is_recorder = str_ends(path, RECORDER) || str_ends(path, LATE_RECORDER)};
     }
     return (uint32_t)*number;
 }
@@ -298,6 +301,28 @@ static void map_code(struct heap_events *e, struct heap_process *p,
                               .object = e->files[file].object,
                               .tag = file};
     p->space = space_add(&e->spaces, p->space, &map);
+    if (p->lists)
+        p->listed = space_add(&e->spaces, p->listed, &map);
+}
+
+/* Stacks that other threads put meanwhile are in the code of before, or in the new. */
+static void begin_list(struct heap_events *e, struct heap_process *p, uint64_t rule_space)
+{
+    if (p->lists == 0) {
+        space_drop(&e->spaces, p->listed);
+        p->listed = 0;
+    }
+    p->lists++;
+    p->rule_space = rule_space;
+}
+
+static void end_list(struct heap_events *e, struct heap_process *p)
+{
+    if (p->lists == 0 || --p->lists)
+        return;
+    space_drop(&e->spaces, p->space);
+    p->space = p->listed;
+    p->listed = 0;
 }
 
 /* --- Stacks ------------------------------------------------------------------------- */
@@ -522,8 +547,10 @@ static void free_block(struct heap_events *e, struct heap_process *p,
                        const struct heap_entry *r)
 {
     struct heap_block block;
-    if (release(e, p, r->address, r->time, &block) && !e->sample_bytes &&
-        p->last == block.site + 1 && p->last_address == block.address) {
+    bool is_known = release(e, p, r->address, r->time, &block);
+    e->unknown += !is_known;
+    if (is_known && !e->sample_bytes && p->last == block.site + 1 &&
+        p->last_address == block.address) {
         e->sites[block.site].temporary += 1;
         slice_at(e, block.site, e->now)->temporary += 1;
     }
@@ -535,6 +562,7 @@ static void apply_move(struct heap_events *e, struct heap_origin *from,
 {
     if (r->kind == HEAP_MOVING) {
         from->is_moving = release(e, p, r->address, r->time, &from->moving);
+        e->unknown += !from->is_moving;
         p->last = 0;
     } else if (from->is_moving && from->moving.address == r->address) {
         add_block(e, p, &from->moving);
@@ -569,9 +597,10 @@ static void apply_in_process(struct heap_events *e, struct heap_origin *from,
         map_code(e, p, r);
         break;
     case HEAP_NO_CODE:
-        space_drop(&e->spaces, p->space);
-        p->space = 0;
-        p->rule_space = r->size;
+        begin_list(e, p, r->size);
+        break;
+    case HEAP_CODE_LISTED:
+        end_list(e, p);
         break;
     default:
         e->damaged++;

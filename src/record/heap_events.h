@@ -58,6 +58,8 @@ struct heap_process {
     uint32_t pid;
     bool is_ended;
     space_id space;
+    space_id listed;     /* the code of the list that is being read, */
+    uint32_t lists;      /* and how many threads put one */
     uint64_t rule_space; /* as the library numbers it */
     struct heap_blocks blocks;
     uint32_t last; /* site of the allocation that was the last event, + 1 */
@@ -110,6 +112,7 @@ struct heap_events {
     uint64_t peak;              /* number of the largest peak so far */
     uint64_t peak_time;
     uint64_t records, allocations, truncated, damaged, untracked;
+    uint64_t unknown; /* releases of blocks whose allocation is not known */
     bool is_finishing;
     bool failed; /* memory was short: what came later is missing */
 

@@ -64,6 +64,9 @@ module.exports = (test) => {
         const page = await report(bench, HEAP, "x.heaptrack");
         await settle(page);
         assert.deepEqual(await page.locator(".layers small").allTextContents(), ["most in view, by function", "leak", "grow"]);
+        const tabs = await page.locator(".tabs button").allTextContents();
+        assert.deepEqual(tabs.filter((tab) => /Time order|Waits|Marks|Heat map/.test(tab)), ["Heat map"]);
+        assert.equal(await page.locator(".caution", { hasText: "inaccurate" }).count(), 0);
         assert.equal(await page.locator(".label.memory .value").textContent(), "2.50 MiB");
         await page.locator(".peak").click();
         await settle(page);

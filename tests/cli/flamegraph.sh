@@ -322,3 +322,10 @@ for options in '' --all '--kernel --jit' --addrs --inline --context --srcline '-
     [ "$(wc -l <one-step)" -ge 4 ] || fail "not all is drawn: $(cat one-step)"
     same two-steps one-step
 done
+
+# Few samples are not significant; few allocations are exact.
+printf 'a;b 3\n' >few.folded
+status 0 stoke flamegraph few.folded -o few.svg
+says 'only 3 samples: narrow frames are not significant'
+status 0 stoke flamegraph "$TESTS/import/massif/$(ls "$TESTS/import/massif" | grep -m 1 '\.in$')" -o exact.svg
+says_not 'not significant'

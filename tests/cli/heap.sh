@@ -13,6 +13,12 @@ says "invalid size '64Q'"
 status 2 stoke heap --seed x true
 says "invalid seed 'x'"
 status 2 stoke heap -o heap.unknown true
+status 2 stoke heap -p x
+says "invalid process id 'x'"
+status 2 stoke heap -p 1 true
+says 'exclude each other'
+status 2 stoke heap --duration 1 true
+says '--duration is for --pid'
 
 build=${STOKE_BUILD:-$(dirname "$STOKE")}
 [ -e "$build/src/agents/heap/libstoke_heap.so" ] || exit 0
@@ -25,3 +31,9 @@ status 1 stoke heap --full ./absent
 says "cannot run './absent'"
 status 143 stoke heap -q --full -o killed.stoke sh -c 'kill $$'
 [ -s killed.stoke ] || fail 'no profile of a killed program'
+
+# A running process. What is refused: tests/agents/heap/heap_attach.py
+sleep 60 &
+status 0 stoke heap -p $! --duration 0.01 -o running.stoke
+says 'is as before'
+kill $!

@@ -82,7 +82,7 @@ def missing_tools(script):
     missing = [tool for tool in sorted(set(TOOLS.findall(script))) if not shutil.which(tool)]
     if not missing and PLUGIN in script and not os.path.exists(PLUGIN):
         missing = ["plugin for QEMU in this build"]
-    if "stoke heap" in script and not os.path.exists(LIBRARY):
+    if re.search("stoke heap|--heap", script) and not os.path.exists(LIBRARY):
         missing.append("libstoke_heap.so in this build")
     return " ".join(missing)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/losses.h"
 #include "analysis/summary.h"
+#include "import/importer.h"
 #include "model/sample_labels.h"
 #include "web/core/core.h"
 
@@ -86,6 +87,13 @@ static bool has_processes(const struct profile *p)
     return false;
 }
 
+/* Whether the weights are complete counts, and no estimates by samples. */
+static bool is_counted(const struct profile *p)
+{
+    const struct importer *format = importer_named(profile_string(p, p->facts.format));
+    return format && format->counts_all;
+}
+
 void reply_profile(struct json_writer *w, const struct profile *p,
                    const struct profile *events)
 {
@@ -103,6 +111,8 @@ void reply_profile(struct json_writer *w, const struct profile *p,
     json_member_double(w, "duration", timed ? (double)(f->time_last - f->time_first) : 0);
     json_put_key(w, "differential");
     json_put_bool(w, f->differential);
+    json_put_key(w, "counted");
+    json_put_bool(w, is_counted(p));
     json_member_u64(w, "threads", p->thread_count - 1);
     json_put_key(w, "labelled");
     json_put_bool(w, p->label_count > 1);

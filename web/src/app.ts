@@ -95,6 +95,11 @@ export class App {
         return this.profile?.events.some((event) => event.name === "off-cpu") ?? false;
     }
 
+    /* The samples that the shares are estimated from; 0: the shares are exact. */
+    get estimated(): number {
+        return this.profile?.counted ? 0 : this.shown?.samples ?? 0;
+    }
+
     /* Runs tasks one after the other: each calls the core several times, and results
      * from two states must not be mixed. */
     inTurn<T>(task: () => Promise<T>): Promise<T> {

@@ -37,6 +37,7 @@ export interface ProfileInfo {
     rate: number;
     duration: number;
     differential: boolean;
+    counted: boolean; /* the weights count every event: they are no estimates by samples */
     threads: number;
     several_processes: boolean;
     labelled: boolean; /* samples have labels */

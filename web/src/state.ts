@@ -26,9 +26,31 @@ export const VIEWS = [
 export const INVERTS: readonly string[] = ["left", "tree"]; /* views that can begin with the leaves */
 const NOT_LIVE: readonly string[] = ["time", "waits", "marks", "heat"]; /* views that the live page does not have */
 
+/* A heap profile has no threads that run or wait. */
+const OF_HEAP: readonly string[] = ["peak", "leaked", "allocated", "allocations", "temporary", "live", "resident", "read", "written",
+    "inuse_space", "inuse_objects", "alloc_space", "alloc_objects"]; /* its events, and massif's "snapshot 7" */
+const NOT_HEAP: readonly string[] = ["time", "waits", "marks"];
+
+interface Shows {
+    comparedWith: string;
+    live: unknown;
+    profile: ProfileInfo | null;
+}
+
+function isHeap({ profile }: Shows): boolean {
+    return (profile?.events.length ?? 0) > 0 && (profile?.events.every((event) => OF_HEAP.includes(event.name.replace(/^snapshot \d+$/, "peak"))) ?? false);
+}
+
 /* The views of the shown profile: one is only for two. */
-export function viewsOf(app: { comparedWith: string; live: unknown }): (typeof VIEWS)[number][] {
-    return VIEWS.filter(([view]) => (app.comparedWith || view !== "changes") && !(app.live && NOT_LIVE.includes(view)));
+export function viewsOf(app: Shows): (typeof VIEWS)[number][] {
+    const without = [...app.live ? NOT_LIVE : [], ...isHeap(app) ? NOT_HEAP : [], ...app.comparedWith ? [] : ["changes"]];
+    return VIEWS.filter(([view]) => !without.includes(view));
+}
+
+/* The key that opens a view; the last one has none. */
+export function keyOf(view: View): string | null {
+    const at = VIEWS.findIndex(([one]) => one === view);
+    return at < 10 ? String((at + 1) % 10) : null;
 }
 
 export type View = (typeof VIEWS)[number][0];

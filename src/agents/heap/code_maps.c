@@ -100,6 +100,9 @@ static bool put_line(void *context, const struct map_line *line)
 /* The last library that was put; its successor is one that was loaded later. */
 static struct link_map *volatile last;
 
+/* Changes when a library is unloaded: what was read of the list before is invalid. */
+static unsigned unloads;
+
 static struct link_map *last_library(void)
 {
     struct link_map *at = _r_debug.r_map;
@@ -122,11 +125,17 @@ uint64_t code_maps_space(void)
     return __atomic_load_n(&space, __ATOMIC_RELAXED);
 }
 
+/* Only a complete list counts as put: until then, other threads put it, too, before they
+ * put stacks. */
 void code_maps_put(void)
 {
-    last = last_library();
+    unsigned before = __atomic_load_n(&unloads, __ATOMIC_ACQUIRE);
+    struct link_map *library = last_library();
     lane_put(&(struct lane_record){.kind = HEAP_NO_CODE, .size = code_maps_space()});
     code_maps_each(put_line, NULL);
+    lane_put(&(struct lane_record){.kind = HEAP_CODE_LISTED});
+    if (__atomic_load_n(&unloads, __ATOMIC_ACQUIRE) == before)
+        last = library;
 }
 
 void code_maps_refresh(void)
@@ -138,6 +147,7 @@ void code_maps_refresh(void)
 
 void code_maps_unloading(void)
 {
+    __atomic_fetch_add(&unloads, 1, __ATOMIC_ACQ_REL);
     last = NULL;
 }
 

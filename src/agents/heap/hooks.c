@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of the C library that the program calls in place of its own: each calls
  * the real one, and records what it did. operator new and delete call them, too. */
+#include "agents/heap/hooks.h"
 #include "agents/heap/code_maps.h"
 #include "agents/heap/lane.h"
 #include "agents/heap/sample.h"
@@ -11,7 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A library that is loaded late must not replace functions that the program finds by name. */
+#ifdef STOKE_HEAP_ATTACHED
+#define HOOK
+#else
 #define HOOK __attribute__((visibility("default")))
+#endif
 
 /* Until they are known, these are functions that find them. */
 static void *first_malloc(size_t size);
@@ -52,15 +58,10 @@ static bool is_first(const void *block)
            (const char *)block < first_memory + sizeof first_memory;
 }
 
-static void *next_function(const char *name)
-{
-    return dlsym(RTLD_NEXT, name);
-}
-
 /* ISO C has no conversion of an object pointer to a function pointer. */
 #define FIND(function)                                   \
     do {                                                 \
-        void *found_ = next_function(#function);         \
+        void *found_ = hooks_find(#function);            \
         memcpy(&real.function, &found_, sizeof(found_)); \
     } while (0)
 
@@ -79,9 +80,7 @@ static void start(void)
     FIND(malloc);
     FIND(free);
     state = STARTED;
-    lane_start();
-    if (heap_shared && !sample_start(heap_shared->sample_bytes, heap_shared->seed))
-        heap_shared = NULL;
+    hooks_ready();
     errno = before;
 }
 
@@ -105,11 +104,6 @@ static void first_free(void *block)
 {
     if (is_started() && !is_first(block))
         real.free(block);
-}
-
-__attribute__((constructor)) static void load(void)
-{
-    is_started();
 }
 
 /* --- Records ----------------------------------------------------------------------- */
@@ -289,3 +283,21 @@ HOOK int dlclose(void *library)
     code_maps_unloaded();
     return status;
 }
+
+/* --- What is hooked ----------------------------------------------------------------- */
+
+void hooks_start(void)
+{
+    is_started();
+}
+
+#define HOOKED(function)                    \
+    {                                       \
+#function, (void (*)(void))function \
+    }
+
+const struct hook hooks[] = {
+    HOOKED(malloc),   HOOKED(calloc),        HOOKED(realloc),        HOOKED(reallocarray),
+    HOOKED(memalign), HOOKED(aligned_alloc), HOOKED(posix_memalign), HOOKED(valloc),
+    HOOKED(pvalloc),  HOOKED(free),          HOOKED(dlclose),        {NULL, NULL},
+};

@@ -57,7 +57,8 @@ static void *map_private(uint64_t size)
     return address == -1 ? NULL : (void *)address; /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* The program may close the file at any time, so it is opened for each lane. */
+/* The program may close the file at any time, so it is opened for each lane. If the file
+ * has no path that this process may open, all of it is mapped once, and `path` is empty. */
 static char path[64];
 
 static int open_shared(void)
@@ -72,15 +73,33 @@ static char *rings[HEAP_LANES];
 
 #define RING_SIZE (2 * HEAP_LANE_SIZE + sizeof(struct lane_private))
 
-static char *map_ring(uint64_t index)
+static bool map_lane(char *ring, uint64_t offset)
 {
-    uint64_t offset = HEAP_LANES_AT + index * HEAP_LANE_SIZE;
-    char *ring = map_private(RING_SIZE);
-    int fd = ring ? open_shared() : -1;
+    int fd = open_shared();
     bool is_mapped = fd >= 0 && map_shared(fd, ring, offset, HEAP_LANE_SIZE) &&
                      map_shared(fd, ring + HEAP_LANE_SIZE, offset, HEAP_LANE_SIZE);
     if (fd >= 0)
         syscall(SYS_close, fd);
+    return is_mapped;
+}
+
+/* An old size of 0 makes another mapping of the same shared memory (mremap(2)). */
+static bool map_lane_again(char *ring, uint64_t offset)
+{
+    char *lane = (char *)heap_shared + offset;
+    for (int i = 0; i < 2; i++)
+        if (syscall(SYS_mremap, lane, 0, HEAP_LANE_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED,
+                    ring + i * HEAP_LANE_SIZE) == -1)
+            return false;
+    return true;
+}
+
+static char *map_ring(uint64_t index)
+{
+    uint64_t offset = HEAP_LANES_AT + index * HEAP_LANE_SIZE;
+    char *ring = map_private(RING_SIZE);
+    bool is_mapped =
+        ring && (path[0] ? map_lane(ring, offset) : map_lane_again(ring, offset));
     if (!is_mapped && ring)
         syscall(SYS_munmap, ring, RING_SIZE);
     return is_mapped ? ring : NULL;
@@ -179,7 +198,8 @@ static uint64_t reserve(uint64_t need)
 static char *begin(uint64_t need)
 {
     if (__builtin_expect(!fits(need), 0) && !finds_room(need)) {
-        __atomic_fetch_add(&own.lane->lost, 1, __ATOMIC_RELAXED);
+        if (!heap_shared->is_closed)
+            __atomic_fetch_add(&own.lane->lost, 1, __ATOMIC_RELAXED);
         return NULL;
     }
     own.depth++;
@@ -303,6 +323,9 @@ static bool claim(void)
     return true;
 }
 
+/* Threads that are claiming a lane. */
+static unsigned claiming;
+
 static __attribute__((noinline)) bool finds_lane(void)
 {
     if (own.generation != generation)
@@ -312,7 +335,9 @@ static __attribute__((noinline)) bool finds_lane(void)
     if (own.is_starting)
         return false;
     own.is_starting = true;
+    __atomic_fetch_add(&claiming, 1, __ATOMIC_SEQ_CST);
     bool is_claimed = claim();
+    __atomic_fetch_sub(&claiming, 1, __ATOMIC_SEQ_CST);
     own.is_starting = false;
     return is_claimed;
 }
@@ -394,6 +419,28 @@ bool lane_is_on(void)
     return true;
 }
 
+static bool is_valid(const struct heap_shared *shared)
+{
+    return shared && shared->magic == HEAP_MAGIC && shared->size == sizeof *shared &&
+           !shared->is_closed;
+}
+
+static bool begin_process(struct heap_shared *shared)
+{
+    if (!alive)
+        alive = map_private(4096);
+    if (!alive)
+        return false;
+    madvise(alive, 4096, MADV_WIPEONFORK);
+    *alive = 1;
+    process = (uint32_t)syscall(SYS_getpid);
+    heap_shared = shared;
+    __atomic_store_n(&generation, generation + 1, __ATOMIC_RELEASE);
+    code_maps_start();
+    announce(0);
+    return true;
+}
+
 void lane_start(void)
 {
     const char *value = getenv(HEAP_VARIABLE);
@@ -405,15 +452,30 @@ void lane_start(void)
     struct heap_shared *shared = fd >= 0 ? map_shared(fd, NULL, 0, HEAP_LANES_AT) : NULL;
     if (fd >= 0)
         syscall(SYS_close, fd);
-    alive = map_private(4096);
-    if (!shared || !alive || shared->magic != HEAP_MAGIC ||
-        shared->size != sizeof *shared || shared->is_closed)
-        return;
-    madvise(alive, 4096, MADV_WIPEONFORK);
-    *alive = 1;
-    generation = 1;
-    process = (uint32_t)syscall(SYS_getpid);
-    heap_shared = shared;
-    code_maps_start();
-    announce(0);
+    if (is_valid(shared))
+        begin_process(shared);
+}
+
+bool lane_is_used(void)
+{
+    return __atomic_load_n(&claiming, __ATOMIC_SEQ_CST) != 0 ||
+           (heap_shared && !heap_shared->is_closed &&
+            (syscall(SYS_kill, heap_shared->collector, 0) == 0 || errno != ESRCH));
+}
+
+struct heap_shared *lane_map(int fd)
+{
+    struct heap_shared *shared = map_shared(fd, NULL, 0, HEAP_SHARED_SIZE);
+    if (is_valid(shared))
+        return shared;
+    if (shared)
+        syscall(SYS_munmap, shared, HEAP_SHARED_SIZE);
+    return NULL;
+}
+
+bool lane_attach(struct heap_shared *shared)
+{
+    path[0] = 0;
+    memset(rings, 0, sizeof rings);
+    return begin_process(shared);
 }

@@ -18,6 +18,14 @@ extern struct heap_shared *heap_shared;
  * environment, or if the collector has gone, nothing is recorded. */
 void lane_start(void);
 
+/* The same for a running process, and a file that is open in it: lane_map, which returns
+ * NULL if that is not possible, then lane_attach. lane_is_used: an earlier recording has
+ * not ended. The memory of an earlier recording stays mapped: a thread may be putting a
+ * record. */
+bool lane_is_used(void);
+struct heap_shared *lane_map(int fd);
+bool lane_attach(struct heap_shared *shared);
+
 /* What a record is made of. */
 struct lane_record {
     uint32_t kind, flags;

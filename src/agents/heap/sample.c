@@ -11,6 +11,14 @@
  * no more blocks: their release is not recorded, and the collector knows it. */
 #define BUCKET 8
 
+#define BUCKETS ((uint64_t)1 << 17)
+#define BUCKETS_OF_LARGE ((uint64_t)1 << 13) /* samples are so rare that this is enough */
+#define LARGE_MEAN 65536
+
+/* Distance between the floors of two recordings; no sample is farther than the half. */
+#define FLOOR_STEP ((int64_t)1 << 56)
+#define RECORDINGS_MAX 100
+
 static uint64_t *table;
 static uint64_t bucket_mask;
 static double mean_distance;
@@ -23,24 +31,32 @@ struct sampler {
 
 static __thread struct sampler own;
 __thread int64_t sample_left;
+int64_t sample_floor;
+static unsigned recordings;
 uint8_t sample_filter[1 << SAMPLE_FILTER_BITS];
 
-bool sample_start(uint64_t mean, uint64_t seed)
+static bool make_table(void)
 {
-    uint64_t buckets = mean >= 65536 ? 1 << 13 : 1 << 17;
-    mean_distance = (double)mean;
-    first_seed = seed;
-    bucket_mask = buckets - 1;
-    if (mean == 0) {
-        memset(sample_filter, UINT8_MAX, sizeof sample_filter);
-        return true;
-    }
-    long address =
-        syscall(SYS_mmap, NULL, buckets * BUCKET * sizeof *table, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint64_t size = BUCKETS * BUCKET * sizeof *table;
+    if (table)
+        return madvise(table, size, MADV_DONTNEED) == 0;
+    long address = syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (address == -1)
         return false;
     table = (uint64_t *)address; /* NOLINT(performance-no-int-to-ptr) */
+    return true;
+}
+
+bool sample_start(uint64_t mean, uint64_t seed)
+{
+    if (recordings == RECORDINGS_MAX || (mean && !make_table()))
+        return false;
+    mean_distance = (double)mean;
+    first_seed = seed;
+    bucket_mask = (mean >= LARGE_MEAN ? BUCKETS_OF_LARGE : BUCKETS) - 1;
+    memset(sample_filter, mean ? 0 : UINT8_MAX, sizeof sample_filter);
+    sample_floor = recordings++ * FLOOR_STEP;
     return true;
 }
 
@@ -78,7 +94,7 @@ static int64_t next_distance(void)
     double u = (double)((mixed(own.random) >> 11) + 1) * 0x1p-53;
     double distance = negative_log(u) * mean_distance;
     /* rounded up: a number of bytes is less than it as often as than the distance */
-    return distance < 0x1p62 ? (int64_t)distance + 1 : INT64_MAX / 2;
+    return distance < 0x1p54 ? (int64_t)distance + 1 : FLOOR_STEP / 2;
 }
 
 static void start_thread(void)
@@ -96,22 +112,23 @@ static void start_thread(void)
 bool sample_takes(uint64_t size)
 {
     if (mean_distance == 0) {
-        sample_left = 0;
+        sample_left = sample_floor;
         return true;
     }
     if (own.generation != lane_generation()) {
         start_thread();
-        sample_left = (int64_t)((uint64_t)next_distance() - size);
+        sample_left =
+            (int64_t)((uint64_t)sample_floor + (uint64_t)next_distance() - size);
     }
-    if (sample_left > 0)
+    if (sample_left > sample_floor)
         return false;
-    sample_left = next_distance();
+    sample_left = sample_floor + next_distance();
     return true;
 }
 
 void sample_stop(void)
 {
-    sample_left = INT64_MAX;
+    sample_left = sample_floor + FLOOR_STEP / 2;
 }
 
 /* --- The table of sampled blocks ---------------------------------------------------- */

@@ -10,18 +10,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Makes the table of sampled blocks. mean 0: every allocation is recorded. False if there
- * is no memory for it. */
+/* Makes the table of sampled blocks, or clears that of an earlier recording. mean 0: every
+ * allocation is recorded. False if there is no memory for it, or after too many
+ * recordings. */
 bool sample_start(uint64_t mean, uint64_t seed);
 
-/* Bytes that the thread may allocate until its next sample; at first 0. */
+/* The thread's next sample is when this number, less the bytes that it allocates, is at
+ * most the floor. Each recording of a process has a floor of its own, above all numbers of
+ * the one before, and above the 0 that threads begin with. */
 extern __thread int64_t sample_left;
+extern int64_t sample_floor;
 
 /* False if the allocation is not recorded. True if sample_takes decides. */
 static inline bool sample_may_take(uint64_t size)
 {
     sample_left = (int64_t)((uint64_t)sample_left - size);
-    return __builtin_expect(sample_left <= 0, 0);
+    return __builtin_expect(sample_left <= sample_floor, 0);
 }
 
 /* Whether this allocation is a sample, after sample_may_take. */

@@ -45,10 +45,26 @@ static bool check_targets(const struct record_command_settings *s, bool command,
         err, "stoke record COMMAND..., or -a (all), or -p PID with --duration S");
 }
 
+static bool check_heap(const struct record_command_settings *s,
+                       const struct record_drawing *drawing, bool command,
+                       struct error *err)
+{
+    if (!s->heap)
+        return true;
+    if (!command) {
+        error_set(err, "--heap needs a command to run");
+        return error_hint(err, "stoke heap -p PID records a running process");
+    }
+    if (drawing->exporter && drawing->exporter->whole && drawing->data[0])
+        return true;
+    error_set(err, "--heap writes a profile of all events, which %s is not", s->output);
+    return error_hint(err, "-o FILE.stoke");
+}
+
 bool record_check(const struct record_command_settings *s,
                   const struct record_drawing *drawing, bool command, struct error *err)
 {
     return check_output(s, err) && check_files(s, drawing, err) &&
            check_sources(s, err) && sampling_check(&s->sampling, err) &&
-           check_targets(s, command, err);
+           check_targets(s, command, err) && check_heap(s, drawing, command, err);
 }

@@ -15,7 +15,7 @@ struct record_command_settings {
     int64_t keep, compression_level, delay;
     int interpreters; /* index in interpreter_choices */
     const char *output;
-    bool uncompressed, keep_dumps, snapshot, bundle, quiet, strict;
+    bool uncompressed, keep_dumps, snapshot, bundle, quiet, strict, heap;
 };
 
 /* For --interpreters: auto, none, and each interpreter. */

@@ -8,6 +8,8 @@
 #include "cli/options/perf.h"
 #include "cli/record/check.h"
 #include "cli/record/summary.h"
+#include "engine/heap.h"
+#include "engine/record_heap.h"
 #include "engine/symbols.h"
 #include "os/cgroup.h"
 #include "os/file.h"
@@ -138,6 +140,10 @@ static const struct option record_options[] = {
     {"bundle", 0, NULL,
      "write a .stoke with all names, for other machines (default: perf.stoke)",
      OPTION_FLAG, OFF(bundle)},
+    {"heap", 0, NULL,
+     "record samples of the command's allocations, too, as stoke heap does (default: "
+     "perf.stoke)",
+     OPTION_FLAG, OFF(heap)},
     {"keep-stacks", 0, NULL, "with -g dwarf: store stack dumps, to unwind them later",
      OPTION_FLAG, OFF(keep_dumps)},
     {"compress,compression-level", 'z', "LEVEL",
@@ -179,6 +185,7 @@ struct recording {
     struct record_session *session;
     struct record_threads threads;
     struct record_drawing drawing;
+    struct record_heap heap; /* of --heap */
     char room[16384], cache[4096];
     const char *words[256]; /* of this program's command line; in `room` */
 };
@@ -363,7 +370,8 @@ static bool draw(const struct recording *r, bool whole, struct error *err)
     if (result == RECORD_RETAINED) {
         format_text(why, sizeof why, "%s", err->message);
         error_set(err, "%s; the recording is in %s", why, d->data);
-        error_hint(err, "stoke convert %s --to %s -o %s", d->data, d->exporter->name,
+        error_hint(err, "stoke convert %s%s%s --to %s -o %s", d->data,
+                   d->beside ? " " : "", d->beside ? d->beside : "", d->exporter->name,
                    d->output);
     }
     if (result != RECORD_DRAWN)
@@ -376,15 +384,43 @@ static bool draw(const struct recording *r, bool whole, struct error *err)
     return true;
 }
 
+static bool start_heap(struct recording *r, struct error *err)
+{
+    struct record_heap_settings settings = {.sample_bytes = ENGINE_HEAP_SAMPLE_BYTES,
+                                            .output = r->drawing.output};
+    return !r->s->heap || record_heap_start(&r->heap, &settings, err);
+}
+
+/* Without its heap, the recording is still drawn. */
+static void finish_heap(struct recording *r)
+{
+    struct error why = {.message = ""};
+    if (!r->s->heap)
+        return;
+    if (record_heap_finish(&r->heap, &why))
+        r->drawing.beside = r->heap.path;
+    else
+        message_error(&why);
+}
+
+static bool open_all(struct recording *r, struct error *err)
+{
+    bool ok = start_heap(r, err) && open_session(r, err);
+    if (r->s->heap)
+        record_heap_restore(&r->heap);
+    return ok;
+}
+
 static bool record(struct recording *r, struct error *err)
 {
     struct record_report report;
     bool ran = (!r->drawing.exporter || os_output_check(r->drawing.output, err)) &&
-               open_session(r, err) && record_session_run(r->session, err);
+               open_all(r, err) && record_session_run(r->session, err);
     bool ok = ran;
     message_progress_end();
     if (ran) {
         ok = record_session_finish(r->session, err);
+        finish_heap(r);
         record_session_report(r->session, &report);
         if (!r->s->quiet)
             record_print_summary(&report, r->drawing.exporter);
@@ -483,11 +519,13 @@ static int record_run(void *settings, int word_count, char **words)
     os_wait_block_signals();
     words[word_count] = NULL;
     if (!s->output)
-        s->output = s->bundle ? "perf.stoke" : "perf.data";
+        s->output = s->bundle || s->heap ? "perf.stoke" : "perf.data";
     r->s = s;
     int status;
     if (!record_with(r, word_count, words, &status, &err))
         message_error(&err);
+    if (r->heap.control)
+        record_heap_close(&r->heap);
     record_session_destroy(r->session);
     os_cgroup_close(r->settings.sampler.targets.cgroup);
     record_threads_free(&r->threads);

@@ -15,7 +15,7 @@ function Numbers({ app, title, self, total, waiting }: { app: App; title: string
     const shown = app.shown;
     if (!shown)
         return null;
-    const sampled = shown.samples > 0 && shown.samples < 1e6;
+    const sampled = app.estimated > 0 && app.estimated < 1e6;
     const [low, high] = interval(total, shown.total || 1, Math.max(1, shown.samples));
     return (
         <table class="numbers">
@@ -39,7 +39,7 @@ function KeyFigures({ app, self, total }: { app: App; self: number; total: numbe
     const shown = app.shown;
     if (!shown)
         return null;
-    const sampled = shown.samples > 0 && shown.samples < 1e6;
+    const sampled = app.estimated > 0 && app.estimated < 1e6;
     return (
         <div class="key-figures">
             {([["Self", self], ["Total", total]] as const).map(([title, value]) => {

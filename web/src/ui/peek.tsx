@@ -52,7 +52,8 @@ export function Peek({ app }: { app: App }) {
     }, [app.version, app.state.search, app.state.pattern, app.found]);
     if (!list)
         return <p class="nothing">Adding up{"\u2026"}</p>;
-    const { total, unit, samples } = app.shown ?? { total: 0, unit: "", samples: 0 };
+    const { total, unit } = app.shown ?? { total: 0, unit: "" };
+    const samples = app.estimated;
     const open = (label: number): void => {
         void app.choose(label).then(() => app.setPeek(false));
     };

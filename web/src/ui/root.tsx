@@ -4,7 +4,7 @@ import { chooseFile } from "../commands";
 import { count, eventName, share, shownName, time, weightUnit } from "../format";
 import { Chart, type Warning } from "../protocol";
 import { isPhone } from "../phone";
-import { INVERTS, severalProcesses, viewsOf } from "../state";
+import { INVERTS, keyOf, severalProcesses, viewsOf } from "../state";
 import { ChartPane } from "./chart";
 import { DropZones } from "./drop";
 import { Details, sideView } from "./details";
@@ -72,7 +72,7 @@ function Cautions({ app }: { app: App }) {
     if (app.shown.unnamed > app.shown.total * UNNAMED_MOST)
         said.push(`${share(app.shown.unnamed, app.shown.total)} without names: what to do`);
     said.push(...p.loss_lines.filter(Boolean));
-    if (app.shown.samples < 100)
+    if (app.shown.samples < 100 && !p.counted)
         said.push(`only ${count(app.shown.samples)} ${app.shown.samples === 1 ? "sample" : "samples"}: shares are inaccurate`);
     if (p.warnings.length)
         said.push(warningsText(p.warnings));
@@ -139,8 +139,8 @@ function Tabs({ app }: { app: App }) {
             app.setView(next[0]);
             (event.currentTarget.children[views.indexOf(next)] as HTMLElement).focus();
         }}>
-            {viewsOf(app).map(([view, title], i) => (
-                <button key={view} type="button" role="tab" aria-selected={app.state.view === view} tabIndex={app.state.view === view ? 0 : -1} title={i < 10 ? `${title} (${(i + 1) % 10})` : title}
+            {viewsOf(app).map(([view, title]) => (
+                <button key={view} type="button" role="tab" aria-selected={app.state.view === view} tabIndex={app.state.view === view ? 0 : -1} title={keyOf(view) ? `${title} (${keyOf(view)})` : title}
                     onClick={() => app.setView(view)}>
                     {title}{view === "marks" && app.tracks.info?.marks.length ? <small>{count(app.tracks.info.marks.length)}</small> : null}
                 </button>

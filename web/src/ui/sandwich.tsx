@@ -54,7 +54,8 @@ function Functions({ app }: { app: App }) {
                     setRows(next);
                 });
     };
-    const { total, unit, samples } = app.shown ?? { total: 0, unit: "", samples: 0 };
+    const { total, unit } = app.shown ?? { total: 0, unit: "" };
+    const samples = app.estimated;
     const now = [...rows].find(([, row]) => row.label === app.chosen?.label)?.[0] ?? -1;
     const go = async (to: number): Promise<void> => {
         const row = rows.get(to) ?? (await app.core.functionRows(to, to + 1))[0];

@@ -31,7 +31,8 @@ function textsOfPage(): Promise<Map<string, string>> {
 }
 
 function Files({ app, files, known, now }: { app: App; files: FileInfo[]; known: Map<string, string>; now: string }) {
-    const { total, unit, samples } = app.shown ?? { total: 0, unit: "", samples: 0 };
+    const { total, unit } = app.shown ?? { total: 0, unit: "" };
+    const samples = app.estimated;
     const at = files.findIndex((file) => file.name === now);
     return (
         <div class="table files" role="table" aria-label="Files">
@@ -54,7 +55,8 @@ function Files({ app, files, known, now }: { app: App; files: FileInfo[]; known:
 
 /* With the text all lines are shown, otherwise those with a weight. */
 function Code({ app, name, text, lines, line: selected, onLine }: { app: App; name: string; text: string[] | null; lines: LineInfo[]; line: number | null; onLine(line: number): void }) {
-    const { total, unit, samples } = app.shown ?? { total: 0, unit: "", samples: 0 };
+    const { total, unit } = app.shown ?? { total: 0, unit: "" };
+    const samples = app.estimated;
     const byLine = new Map(lines.map((line) => [line.line, line]));
     const sparse = text ? [] : lines.map((line) => line.line).sort((a, b) => a - b);
     const length = text ? Math.max(text.length, ...lines.map((line) => Math.min(line.line, text.length + 1000))) : sparse.length;

@@ -63,7 +63,7 @@ function Careful({ app, info }: { app: App; info: SummaryInfo }) {
         said.push("The recording has addresses; the symbols are on the machine where it was made. There, \u201cstoke view FILE\u201d" +
             "shows it with names, \u201cstoke convert FILE -o report.html\u201d makes a page with names, and \u201cstoke record --bundle\u201d records them.");
     const samples = app.shown?.samples ?? 0;
-    if (samples < 1000)
+    if (samples < 1000 && !p.counted)
         said.push(`There are ${count(samples)} samples: small shares are not significant.`);
     if (!said.length && !p.warnings.length)
         return null;

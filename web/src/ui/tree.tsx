@@ -60,7 +60,8 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
         }, (error: unknown) => app.fail(error));
         return () => { stale = true; };
     }, [key]);
-    const { total, unit, samples } = app.shown ?? { total: 0, unit: "", samples: 0 };
+    const { total, unit } = app.shown ?? { total: 0, unit: "" };
+    const samples = app.estimated;
     const compared = app.comparedWith !== "";
     const up = kind === Chart.Up; /* there a node's weight is the first function's self weight */
     const toggle = (i: number): void => {

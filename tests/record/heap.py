@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""stoke record --heap: CPU time and allocations of one run, on one clock. heap.py PROGRAM. Prints TAP."""
+
+import collections
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import tap
+
+PROGRAM = os.path.abspath(sys.argv[1])
+LIBRARY = os.path.join(os.environ["STOKE_BUILD"], "src", "agents", "heap", "libstoke_heap.so")
+REPORT = tap.Tap()
+MEAN = 512 * 1024
+
+
+def folded(path, *options):
+    status, out, err = tap.run([tap.STOKE, "fold", "-q", *options, path])
+    assert status == 0, err.decode()
+    rows = collections.Counter()
+    for line in out.decode().splitlines():
+        stack, _, weight = line.rpartition(" ")
+        rows[tuple(stack.split(";"))] += float(weight)
+    return rows
+
+
+def below(rows, function):
+    return sum(weight for stack, weight in rows.items() if function in stack)
+
+
+def is_estimate(got, blocks):
+    """Of a Poisson sample of {size: number}: the variance is the sum of n s^2 (1 - p) / p. Beyond 6.5 sigma
+    is 1 in 10^10."""
+    variance = sum(n * s * s * math.exp(-s / MEAN) / (1 - math.exp(-s / MEAN)) for s, n in blocks.items())
+    return abs(got - sum(n * s for s, n in blocks.items())) <= 6.5 * math.sqrt(variance)
+
+
+def check_one_clock(folder):
+    path = os.path.join(folder, "both.stoke")
+    status, out, err = tap.run([tap.STOKE, "record", "--heap", "-F", "999", "-o", path, PROGRAM])
+    first, second = out.decode().split()
+    why = "" if status == 9 else f"exit status {status} {err.decode()}\n"
+    why += "" if os.listdir(folder) == ["both.stoke"] else f"left: {os.listdir(folder)}\n"
+    allocated = folded(path, "--event", "allocated")
+    leaked = folded(path, "--event", "leaked")
+    inside = folded(path, "--event", "allocated", "--time", f"{first},{second}")
+    if not is_estimate(below(allocated, "allocate"), {1000000: 400, 2000000: 50}):
+        why += f"allocated: {allocated}\n"
+    if not is_estimate(below(leaked, "allocate"), {2000000: 50}):
+        why += f"leaked: {leaked}\n"
+    if below(inside, "allocate") != below(allocated, "allocate"):
+        why += f"from {first} to {second}: {inside}, in all {allocated}\n"
+    cpu = folded(path)
+    during = folded(path, "--time", f"{first},{second}")
+    if below(cpu, "burn") == 0 or below(during, "burn") > 0.1 * below(cpu, "burn"):
+        why += f"CPU time: {cpu}, from {first} to {second}: {during}\n"
+    REPORT.result("CPU time and allocations, on one clock", why)
+    status, out, err = tap.run([tap.STOKE, "info", path])
+    REPORT.result("one thread has both", "" if out.decode().count("  tid ") == 1 else out.decode())
+
+
+def check_static(folder):
+    """A program that cannot load the recorder of the heap: its CPU time is recorded, with a message."""
+    compiler = shutil.which("gcc") or shutil.which("clang") or shutil.which("cc")
+    program, path = os.path.join(folder, "static"), os.path.join(folder, "static.stoke")
+    source = os.path.join(tap.SOURCE_ROOT, "tests", "record", "heap.c")
+    if not compiler or subprocess.run([compiler, "-O1", "-static", source, "-o", program], check=False,
+                                      stderr=subprocess.DEVNULL).returncode != 0:
+        REPORT.skip("a static program", "no C compiler, or no static C library")
+        return
+    status, _, err = tap.run([tap.STOKE, "record", "--heap", "-F", "999", "-o", path, program])
+    why = "" if status == 9 and b"did not load the recorder" in err else f"{status} {err.decode()}"
+    why += "" if below(folded(path), "burn") > 0 else "no CPU time\n"
+    REPORT.result("a static program", why)
+
+
+def check_refused(folder):
+    for words, message in [(["-o", "x.data", "true"], b"which x.data is not"),
+                           (["-o", "x.svg", "true"], b"which x.svg is not"),
+                           (["-p", str(os.getpid())], b"--heap needs a command"),
+                           (["./absent"], b"cannot run './absent'")]:
+        status, _, err = tap.run([tap.STOKE, "record", "--heap", *words], cwd=folder)
+        left = [name for name in os.listdir(folder) if "heap" in name]
+        why = "" if status in (1, 2) and message in err and not left else f"{status} {err.decode()} {left}"
+        REPORT.result(f"refused: {' '.join(words[:2])}", why)
+
+
+def main():
+    if not os.path.exists(LIBRARY):
+        REPORT.skip("stoke record --heap", "libstoke_heap.so is not built here")
+        REPORT.done()
+    with tempfile.TemporaryDirectory() as folder:
+        check_one_clock(folder)
+        check_static(folder)
+        check_refused(folder)
+    REPORT.done()
+
+
+main()
