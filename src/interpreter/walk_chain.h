@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames of interpreted and compiled functions in the native stack (INTERPRETER_WALK_CHAIN), from
+ * outside the process, which is stopped. */
+#ifndef STOKE_INTERPRETER_WALK_CHAIN_H
+#define STOKE_INTERPRETER_WALK_CHAIN_H
+
+#include "interpreter/memory.h"
+
+/* Where a walk is. */
+struct interpreter_chain {
+    struct memory *memory;
+    const struct interpreter_walk *layout;
+    uint64_t frame; /* the frame pointer; 0: there is no further frame */
+    uint64_t pc;    /* what this frame executes */
+    size_t steps;   /* frames so far, native ones, too */
+};
+
+/* Finds the next frame of a function, and goes on to its caller: *frame, and the address that
+ * it executes. False at the end of the stack, or with memory->failed after too much work. */
+bool interpreter_chain_next(struct interpreter_chain *c,
+                            struct interpreter_walk_frame *frame, uint64_t *pc);
+
+#endif
