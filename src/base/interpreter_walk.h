@@ -91,6 +91,10 @@ struct interpreter_walk {
 #define INTERPRETER_WALK_OBJECT_TAG ((uint64_t)1) /* of a pointer to an object */
 #define INTERPRETER_WALK_PC_MASK ((uint64_t)0x7fffffff)
 
+/* If native code has no frame pointer, so much of the stack is searched for the frame pointer of
+ * a function, bytes. */
+#define INTERPRETER_WALK_SEARCH ((uint32_t)16384)
+
 /* A caller's frame is at most so far up the stack, bytes. */
 #define INTERPRETER_WALK_DISTANCE_MAX ((uint64_t)16 << 20)
 

@@ -55,17 +55,18 @@ struct interpreter_runtime {
 
 /* What identifies a thread. */
 struct interpreter_thread_ids {
-    uint64_t tid;     /* in the innermost PID namespace of the process */
-    uint64_t pointer; /* the thread pointer, of x86-64: fs base; 0: unknown */
-    uint64_t frame;   /* of a stopped thread: its frame pointer; 0: unknown */
-    uint64_t pc;      /* and its instruction pointer */
+    uint64_t tid;          /* in the innermost PID namespace of the process */
+    uint64_t pointer;      /* the thread pointer, of x86-64: fs base; 0: unknown */
+    uint64_t pc;           /* of a stopped thread: its instruction pointer; 0: unknown */
+    uint64_t frame, stack; /* and its frame pointer and stack pointer */
 };
 
 /* A thread as the runtime knows it. */
 struct interpreter_thread {
-    uint64_t state;     /* the address of the runtime's structure */
-    uint64_t frame, pc; /* of a runtime whose frames are those of the native stack */
-    bool holds_lock;    /* the global interpreter lock */
+    uint64_t state; /* the address of the runtime's structure */
+    uint64_t frame, pc,
+        stack;       /* of a runtime whose frames are those of the native stack */
+    bool holds_lock; /* the global interpreter lock */
 };
 
 struct interpreter_frame {

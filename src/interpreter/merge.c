@@ -134,7 +134,7 @@ enum merge_result interpreter_merge_chain(const enum interpreter_native *roles,
                                           struct merged_frame *out, size_t *count)
 {
     struct merging m = {.stack = stack, .out = out};
-    bool doubtful = false;
+    bool doubtful = false, is_first = true;
     size_t from = 0, misses = 0;
     while (m.next < stack->count && misses < MISSES_MAX) {
         size_t i = from;
@@ -144,6 +144,10 @@ enum merge_result interpreter_merge_chain(const enum interpreter_native *roles,
             doubtful |= put_natives(&m, roles, from, i);
             put_function(&m, roles[i], i);
             from = i + 1;
+            is_first = false;
+        } else if (is_first && is_whole) {
+            misses++;
+            m.next++; /* memory of a former frame */
         } else if (is_whole) {
             doubtful = true;
             misses++;

@@ -35,8 +35,8 @@ enum merge_result interpreter_merge(const enum interpreter_native *roles,
 
 /* The same for a runtime whose frames are native frames (INTERPRETER_WALK_CHAIN): each replaces
  * the native frame with its address, in `addresses`. A builtin does so only if it has no native
- * name. DOUBTFUL: a frame has no such native frame, and stands before the next that has one; or
- * a loop has no frame. */
+ * name. Innermost frames without a native one are left out: they may have ended. DOUBTFUL: a further
+ * frame has no native one, and stands behind the last that has one; or a loop has no frame. */
 enum merge_result interpreter_merge_chain(const enum interpreter_native *roles,
                                           const uint64_t *addresses, size_t native_count,
                                           bool is_whole,

@@ -259,8 +259,9 @@ static bool node_thread(const struct interpreter_runtime *r,
                         struct interpreter_thread *thread)
 {
     (void)r;
-    *thread = (struct interpreter_thread){.frame = ids->frame, .pc = ids->pc};
-    return ids->frame != 0;
+    *thread = (struct interpreter_thread){
+        .frame = ids->frame, .pc = ids->pc, .stack = ids->stack};
+    return ids->pc != 0;
 }
 
 static bool node_layout(const struct interpreter_runtime *r,

@@ -4,18 +4,13 @@
 #include "interpreter/node.h"
 #include "interpreter/walk_chain.h"
 
-bool node_stack(struct interpreter_runtime *r, const struct interpreter_thread *thread,
-                struct interpreter_stack *stack, struct arena *scratch)
+/* Names the frames of the chain; false when memory is short. */
+static bool add_frames(struct interpreter_runtime *r, struct interpreter_chain *chain,
+                       struct interpreter_stack *stack, struct arena *scratch)
 {
-    const struct node *node = r->data;
-    struct memory m = memory_of(r->access);
-    struct interpreter_chain chain = {
-        .memory = &m, .layout = &node->walk, .frame = thread->frame, .pc = thread->pc};
     struct interpreter_walk_frame walked;
     uint64_t pc;
-    stack->count = 0;
-    stack->end = INTERPRETER_WHOLE;
-    while (interpreter_chain_next(&chain, &walked, &pc)) {
+    while (interpreter_chain_next(chain, &walked, &pc)) {
         struct interpreter_frame frame;
         if (stack->count == INTERPRETER_FRAMES_MAX) {
             stack->end = INTERPRETER_TRUNCATED;
@@ -32,7 +27,23 @@ bool node_stack(struct interpreter_runtime *r, const struct interpreter_thread *
             return false;
         *added = frame;
     }
-    if (m.exhausted)
+    if (chain->memory->exhausted)
         stack->end = INTERPRETER_TRUNCATED;
+    return true;
+}
+
+bool node_stack(struct interpreter_runtime *r, const struct interpreter_thread *thread,
+                struct interpreter_stack *stack, struct arena *scratch)
+{
+    const struct node *node = r->data;
+    struct memory m = memory_of(r->access);
+    struct interpreter_chain chain = {
+        .memory = &m, .layout = &node->walk, .frame = thread->frame, .pc = thread->pc};
+    stack->count = 0;
+    stack->end = INTERPRETER_WHOLE;
+    if (!add_frames(r, &chain, stack, scratch))
+        return false;
+    if (stack->count == 0 && interpreter_chain_search(&chain, thread->stack))
+        return add_frames(r, &chain, stack, scratch);
     return true;
 }

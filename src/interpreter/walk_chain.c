@@ -80,3 +80,35 @@ bool interpreter_chain_next(struct interpreter_chain *c,
     c->frame = 0;
     return false;
 }
+
+/* Whether there is a function's frame. */
+static bool is_function(struct interpreter_chain *c, uint64_t frame)
+{
+    unsigned char bytes[INTERPRETER_WALK_FRAME_BYTES];
+    const struct interpreter_walk *l = c->layout;
+    bool is = l->frame_size <= sizeof bytes &&
+              memory_read(c->memory, frame - l->frame_before, bytes, l->frame_size) &&
+              function_of(c->memory, l, bytes);
+    c->memory->failed = c->memory->exhausted;
+    return is;
+}
+
+bool interpreter_chain_search(struct interpreter_chain *c, uint64_t stack)
+{
+    unsigned char bytes[512 + 8];
+    for (uint64_t done = 0; done < INTERPRETER_WALK_SEARCH; done += sizeof bytes - 8) {
+        uint64_t start = stack + done;
+        if (!memory_read(c->memory, start, bytes, sizeof bytes))
+            break;
+        for (size_t i = 0; i + 16 <= sizeof bytes; i += 8) {
+            uint64_t frame = memory_get_u64(bytes + i);
+            if (!interpreter_walk_is_caller(start + i, frame) || !is_function(c, frame))
+                continue;
+            c->frame = frame;
+            c->pc = memory_get_u64(bytes + i + 8);
+            return true;
+        }
+    }
+    c->memory->failed = c->memory->exhausted;
+    return false;
+}

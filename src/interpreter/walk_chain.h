@@ -20,4 +20,8 @@ struct interpreter_chain {
 bool interpreter_chain_next(struct interpreter_chain *c,
                             struct interpreter_walk_frame *frame, uint64_t *pc);
 
+/* Searches the stack from the stack pointer on for the frame pointer of a function, where native
+ * code has none of its own; false if there is none. */
+bool interpreter_chain_search(struct interpreter_chain *c, uint64_t stack);
+
 #endif

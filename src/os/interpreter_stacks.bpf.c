@@ -82,7 +82,7 @@ struct walk {
     struct filter *filter;
     uint64_t runtime, interpreter, state, pointer, frame;
     uint64_t stack_end; /* of an array of frames */
-    uint64_t pc;        /* CHAIN: what the frame executes */
+    uint64_t pc, stack; /* CHAIN: what the frame executes; the stack pointer */
     uint32_t pid, count;
     bool failed, found, fresh;
 };
@@ -384,6 +384,46 @@ static long step_chain(uint32_t step, struct walk *w)
     return w->frame == 0;
 }
 
+/* A word of the stack: if it is the frame pointer of a function, which native code has saved,
+ * the walk starts there. */
+static long search_chain(uint32_t step, struct walk *w)
+{
+    struct room *room = w->room;
+    uint64_t at = w->stack + (uint64_t)step * 8, words[2];
+    uint32_t size = w->p.frame_size;
+    if (!room)
+        return 1;
+    if (bpf_probe_read_user(words, sizeof words, (const void *)at) != 0)
+        return 1;
+    if (!interpreter_walk_is_caller(at, words[0]))
+        return 0;
+    if (size > INTERPRETER_WALK_FRAME_BYTES)
+        size = INTERPRETER_WALK_FRAME_BYTES;
+    if (bpf_probe_read_user(room->bytes, size,
+                            (const void *)(words[0] - w->p.frame_before)) != 0 ||
+        !function_of(w, room))
+        return 0;
+    w->frame = words[0];
+    w->pc = words[1];
+    w->found = true;
+    return 1;
+}
+
+/* Walks the frames; those of threads that have executed functions are searched. */
+static __always_inline void walk_chain(struct walk *w, uint32_t tid)
+{
+    uint64_t known = 1;
+    bpf_loop(CHAIN_STEPS, step_chain, w, 0);
+    if (w->count) {
+        if (!bpf_map_lookup_elem(&threads, &tid))
+            bpf_map_update_elem(&threads, &tid, &known, BPF_ANY);
+    } else if (bpf_map_lookup_elem(&threads, &tid)) {
+        bpf_loop(INTERPRETER_WALK_SEARCH / 8, search_chain, w, 0);
+        if (w->found)
+            bpf_loop(CHAIN_STEPS, step_chain, w, 0);
+    }
+}
+
 static long step_frame(uint32_t i, struct walk *w)
 {
     struct room *room = w->room;
@@ -445,7 +485,7 @@ static __always_inline void walk(struct walk *w, struct room *room, uint32_t tid
     room->head.kind = INTERPRETER_STACKS_STACK;
     room->head.end = INTERPRETER_STACKS_WHOLE;
     if (w->p.form == INTERPRETER_WALK_CHAIN) {
-        bpf_loop(CHAIN_STEPS, step_chain, w, 0);
+        walk_chain(w, tid);
         if (w->frame)
             room->head.end = INTERPRETER_STACKS_TRUNCATED;
     } else if (find_thread(w, tid)) {
@@ -475,6 +515,7 @@ static __always_inline void start_chain(struct walk *w, struct bpf_perf_event_da
     struct pt_regs user = {0};
     w->pc = PT_REGS_IP(&ctx->regs);
     w->frame = PT_REGS_FP(&ctx->regs);
+    w->stack = PT_REGS_SP(&ctx->regs);
     if ((int64_t)w->pc >= 0)
         return;
     const void *task_registers =
@@ -482,6 +523,7 @@ static __always_inline void start_chain(struct walk *w, struct bpf_perf_event_da
     bpf_probe_read_kernel(&user, sizeof user, task_registers);
     w->pc = PT_REGS_IP(&user);
     w->frame = PT_REGS_FP(&user);
+    w->stack = PT_REGS_SP(&user);
 }
 
 SEC("perf_event")
