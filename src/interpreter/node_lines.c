@@ -154,12 +154,13 @@ static bool take_delta(struct table *t, int64_t *value)
     return false;
 }
 
-/* The last position at or before an offset; -1 if there is none. Entries: the distance of the
+/* The last position at or before an offset; -1 if there is none. The table begins with the
+ * offset -1, before the first instruction. Entries: the distance of the
  * offset, below zero (-distance - 1) for expressions, and that of the position, which is 1
  * higher and has a mark in its lowest bit. */
 static int64_t search_positions(struct table *t, uint32_t offset)
 {
-    int64_t code = 0, position = 0, step, moved, found = -1;
+    int64_t code = -1, position = 0, step, moved, found = -1;
     while (take_delta(t, &step) && take_delta(t, &moved)) {
         code += step >= 0 ? step : -(step + 1);
         position += moved;
