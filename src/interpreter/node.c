@@ -105,6 +105,9 @@ static bool read_variables(const struct interpreter_runtime *r, struct memory *m
         bool found = false;
         for (size_t k = 0; k < sizeof v->names / sizeof *v->names && v->names[k]; k++)
             found = found || find_variable(r, m, v->names[k], &value);
+        if (m->failed)
+            return error_set(err, "the memory of V8 %s in %.*s is not readable",
+                             r->version, STR_ARG(r->access->modules[r->module]));
         if (v->required && !found)
             return error_set(err, "V8 %s in %.*s does not define v8dbg_%s", r->version,
                              STR_ARG(r->access->modules[r->module]), v->names[0]);

@@ -47,7 +47,9 @@ struct node_function {
 struct node_lines {
     uint32_t *ends;
     size_t count, cap;
-    uint32_t first; /* the number of lines before it in its file */
+    uint32_t first;    /* the number of lines before it in its file */
+    unsigned attempts; /* that are left */
+    bool is_known;
 };
 
 /* The data of a runtime. */

@@ -6,7 +6,10 @@
 #include "interpreter/node.h"
 
 /* Longer sources have no lines, in characters. */
-#define SOURCE_MAX ((uint64_t)64 << 20)
+#define SOURCE_MAX ((uint64_t)32 << 20)
+
+/* The garbage collector may move a source while it is read. */
+#define ATTEMPTS 3
 
 /* Larger tables are not read, bytes. */
 #define TABLE_MAX ((uint32_t)1 << 20)
@@ -57,6 +60,22 @@ static uint64_t script_key(struct memory *m, const struct node_layout *l, uint64
     return hash_mix(hash_bytes(file.ptr, file.len) ^ id, length ^ HASH_A) | 1;
 }
 
+/* The lines with a key, which are empty if they are new; NULL if memory is short. */
+static struct node_lines *lines_of(struct node *node, uint64_t key, struct arena *arena)
+{
+    uint64_t *index = idmap_put(&node->by_script, arena, key);
+    if (index && *index)
+        return &node->lines[*index - 1];
+    struct node_lines *added =
+        index ? ARRAY_APPEND(arena, node->lines, node->lines_count, node->lines_cap)
+              : NULL;
+    if (added) {
+        *added = (struct node_lines){.attempts = ATTEMPTS};
+        *index = node->lines_count;
+    }
+    return added;
+}
+
 uint64_t node_script_lines(struct node *node, struct memory *m, uint64_t script,
                            struct str file, struct arena *arena)
 {
@@ -66,22 +85,19 @@ uint64_t node_script_lines(struct node *node, struct memory *m, uint64_t script,
     m->failed = m->exhausted;
     if (node_string_length(m, l, source) > SOURCE_MAX || node->cached > NODE_CACHED_MAX)
         return 0;
-    uint64_t *index = idmap_put(&node->by_script, arena, key);
-    if (!index || *index)
-        return index ? key : 0;
-    struct node_lines lines = {
-        .first = node_number(node_field(m, script, l->script_name + NODE_WORD))};
-    struct counting c = {.lines = &lines, .arena = arena};
+    struct node_lines *lines = lines_of(node, key, arena);
+    if (!lines || lines->attempts == 0)
+        return lines ? key : 0;
+    struct counting c = {.lines = lines, .arena = arena};
+    lines->count = 0;
+    lines->attempts--;
+    lines->first = node_number(node_field(m, script, l->script_name + NODE_WORD));
     m->failed = m->exhausted;
-    if (!node_string_read(m, l, source, SOURCE_MAX, take_source, &c) || c.failed)
-        return 0;
-    struct node_lines *added =
-        ARRAY_APPEND(arena, node->lines, node->lines_count, node->lines_cap);
-    if (!added)
-        return 0;
-    *added = lines;
-    *index = node->lines_count;
-    node->cached += lines.cap * sizeof *lines.ends + 64;
+    lines->is_known =
+        node_string_read(m, l, source, SOURCE_MAX, take_source, &c) && !c.failed;
+    if (lines->is_known)
+        lines->attempts = 0;
+    node->cached += lines->count * sizeof *lines->ends + sizeof *lines;
     return key;
 }
 
@@ -91,6 +107,8 @@ uint32_t node_line_at(const struct node *node, uint64_t key, uint32_t position)
     if (!index || !*index)
         return 0;
     const struct node_lines *lines = &node->lines[*index - 1];
+    if (!lines->is_known)
+        return 0;
     size_t low = 0, high = lines->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;

@@ -155,16 +155,21 @@ static void search_runtime(struct record_interpreters *s, struct interpreters_pr
     p->retry = UINT64_MAX;
     p->runtime = process_runtime_create(pid, s->only, &s->absent);
     struct interpreter_runtime *r = p->runtime ? &p->runtime->runtime : NULL;
-    if (r && r->interpreter && r->interpreter->layout(r, &p->walk)) {
+    bool found = r && r->interpreter && r->interpreter->layout(r, &p->walk);
+    bool needs_kernel = found && s->reads && p->walk.form == INTERPRETER_WALK_CHAIN;
+    if (found && !needs_kernel) {
         s->readable++;
         return;
     }
     bool refused = p->runtime && p->runtime->refused.message[0];
-    if (refused)
+    if (needs_kernel)
+        format_text(p->refused, sizeof p->refused, "%s %s needs eBPF: %s",
+                    r->interpreter->title, r->version, s->why.message);
+    else if (refused)
         format_text(p->refused, sizeof p->refused, "%s", p->runtime->refused.message);
     process_runtime_destroy(p->runtime);
     p->runtime = NULL;
-    if (!refused && p->attempts < RETRIES)
+    if (!refused && !needs_kernel && p->attempts < RETRIES)
         p->retry = os_clock_monotonic() + retries[p->attempts++];
 }
 
