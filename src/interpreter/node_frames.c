@@ -37,8 +37,11 @@ bool node_stack(struct interpreter_runtime *r, const struct interpreter_thread *
 {
     const struct node *node = r->data;
     struct memory m = memory_of(r->access);
-    struct interpreter_chain chain = {
-        .memory = &m, .layout = &node->walk, .frame = thread->frame, .pc = thread->pc};
+    struct interpreter_chain chain = {.memory = &m,
+                                      .stack = &m,
+                                      .layout = &node->walk,
+                                      .frame = thread->frame,
+                                      .pc = thread->pc};
     stack->count = 0;
     stack->end = INTERPRETER_WHOLE;
     if (!add_frames(r, &chain, stack, scratch))

@@ -23,6 +23,16 @@ static bool is_of_type(struct memory *m, const struct interpreter_walk *l,
     return map & OBJECT && (peek_u64(m, map + l->map_type) & 0xffff) == type;
 }
 
+/* Whether the bytecode of an interpreted frame is that of the function: otherwise the function
+ * was moved, and another one has its memory. */
+static bool fits(struct memory *m, const struct interpreter_walk *l, uint64_t code,
+                 uint64_t bytecode)
+{
+    uint64_t data = peek_u64(m, code + l->code_data);
+    return data == bytecode || !is_of_type(m, l, bytecode, l->type_bytecode) ||
+           !is_of_type(m, l, data, l->type_bytecode);
+}
+
 /* The code object of a frame; 0 if the frame is not that of a function. */
 static uint64_t function_of(struct memory *m, const struct interpreter_walk *l,
                             const unsigned char *bytes)
@@ -32,7 +42,10 @@ static uint64_t function_of(struct memory *m, const struct interpreter_walk *l,
     if (!(function & context & OBJECT))
         return 0;
     uint64_t code = peek_u64(m, function + l->code_body);
-    return is_of_type(m, l, code, l->type_code) ? code : 0;
+    return is_of_type(m, l, code, l->type_code) &&
+                   fits(m, l, code, memory_get_u64(bytes + l->frame_bytecode))
+               ? code
+               : 0;
 }
 
 static void make_frame(const struct interpreter_chain *c, const unsigned char *bytes,
@@ -56,17 +69,24 @@ static void make_frame(const struct interpreter_chain *c, const unsigned char *b
         f->code |= INTERPRETER_WALK_CALLEE;
 }
 
+static bool read_frame(struct interpreter_chain *c, uint64_t frame, unsigned char *bytes)
+{
+    const struct interpreter_walk *l = c->layout;
+    bool ok = memory_read(c->stack, frame - l->frame_before, bytes, l->frame_size);
+    c->stack->failed = c->stack->exhausted;
+    return ok;
+}
+
 bool interpreter_chain_next(struct interpreter_chain *c,
                             struct interpreter_walk_frame *frame, uint64_t *pc)
 {
     const struct interpreter_walk *l = c->layout;
     unsigned char bytes[INTERPRETER_WALK_FRAME_BYTES];
     while (c->frame && l->frame_size <= sizeof bytes && c->steps++ < STEPS_MAX) {
-        uint64_t at = c->frame - l->frame_before;
-        bool readable = memory_read(c->memory, at, bytes, l->frame_size);
-        c->memory->failed = c->memory->exhausted;
-        if (!readable)
+        if (!read_frame(c, c->frame, bytes)) {
+            c->is_cut = true;
             break;
+        }
         uint64_t code = function_of(c->memory, l, bytes);
         *pc = c->pc;
         if (code)
@@ -86,10 +106,8 @@ static bool is_function(struct interpreter_chain *c, uint64_t frame)
 {
     unsigned char bytes[INTERPRETER_WALK_FRAME_BYTES];
     const struct interpreter_walk *l = c->layout;
-    bool is = l->frame_size <= sizeof bytes &&
-              memory_read(c->memory, frame - l->frame_before, bytes, l->frame_size) &&
+    bool is = l->frame_size <= sizeof bytes && read_frame(c, frame, bytes) &&
               function_of(c->memory, l, bytes);
-    c->memory->failed = c->memory->exhausted;
     return is;
 }
 
@@ -98,7 +116,7 @@ bool interpreter_chain_search(struct interpreter_chain *c, uint64_t stack)
     unsigned char bytes[512 + 8];
     for (uint64_t done = 0; done < INTERPRETER_WALK_SEARCH; done += sizeof bytes - 8) {
         uint64_t start = stack + done;
-        if (!memory_read(c->memory, start, bytes, sizeof bytes))
+        if (!memory_read(c->stack, start, bytes, sizeof bytes))
             break;
         for (size_t i = 0; i + 16 <= sizeof bytes; i += 8) {
             uint64_t frame = memory_get_u64(bytes + i);
@@ -109,6 +127,6 @@ bool interpreter_chain_search(struct interpreter_chain *c, uint64_t stack)
             return true;
         }
     }
-    c->memory->failed = c->memory->exhausted;
+    c->stack->failed = c->stack->exhausted;
     return false;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames of interpreted and compiled functions in the native stack (INTERPRETER_WALK_CHAIN), from
- * outside the process, which is stopped. */
+ * outside the process: of a thread that is stopped, or of a part of its stack that was recorded
+ * with its registers. */
 #ifndef STOKE_INTERPRETER_WALK_CHAIN_H
 #define STOKE_INTERPRETER_WALK_CHAIN_H
 
@@ -8,11 +9,13 @@
 
 /* Where a walk is. */
 struct interpreter_chain {
-    struct memory *memory;
+    struct memory *memory; /* of objects */
+    struct memory *stack;  /* of frames; may be the same */
     const struct interpreter_walk *layout;
     uint64_t frame; /* the frame pointer; 0: there is no further frame */
     uint64_t pc;    /* what this frame executes */
     size_t steps;   /* frames so far, native ones, too */
+    bool is_cut;    /* the frame is not readable */
 };
 
 /* Finds the next frame of a function, and goes on to its caller: *frame, and the address that

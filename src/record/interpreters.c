@@ -156,20 +156,16 @@ static void search_runtime(struct record_interpreters *s, struct interpreters_pr
     p->runtime = process_runtime_create(pid, s->only, &s->absent);
     struct interpreter_runtime *r = p->runtime ? &p->runtime->runtime : NULL;
     bool found = r && r->interpreter && r->interpreter->layout(r, &p->walk);
-    bool needs_kernel = found && s->reads && p->walk.form == INTERPRETER_WALK_CHAIN;
-    if (found && !needs_kernel) {
+    if (found) {
         s->readable++;
         return;
     }
     bool refused = p->runtime && p->runtime->refused.message[0];
-    if (needs_kernel)
-        format_text(p->refused, sizeof p->refused, "%s %s needs eBPF: %s",
-                    r->interpreter->title, r->version, s->why.message);
-    else if (refused)
+    if (refused)
         format_text(p->refused, sizeof p->refused, "%s", p->runtime->refused.message);
     process_runtime_destroy(p->runtime);
     p->runtime = NULL;
-    if (!refused && !needs_kernel && p->attempts < RETRIES)
+    if (!refused && p->attempts < RETRIES)
         p->retry = os_clock_monotonic() + retries[p->attempts++];
 }
 
@@ -339,8 +335,13 @@ static struct walked *read_walked(struct record_interpreters *s,
         p->counts.late++;
         return NULL;
     }
-    if (!record_stack_reading_read(&s->reading, &p->runtime->runtime, &p->walk,
-                                   record_tid(s->layout, r), &end))
+    if (p->walk.form == INTERPRETER_WALK_CHAIN && !r->job)
+        return NULL;
+    if (p->walk.form == INTERPRETER_WALK_CHAIN)
+        record_stack_reading_chain(&s->reading, &p->runtime->runtime, &p->walk, r->job,
+                                   &end);
+    else if (!record_stack_reading_read(&s->reading, &p->runtime->runtime, &p->walk,
+                                        record_tid(s->layout, r), &end))
         return NULL;
     struct walked *w =
         new_walked(p, (uint32_t)s->reading.count,
