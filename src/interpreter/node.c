@@ -5,7 +5,7 @@
 #include "base/format.h"
 #include <stddef.h>
 
-/* What no variable tells, by version of V8; those of node 16, 18, 20, 22 and 24. Source:
+/* Offsets that no variable contains, by version of V8; those of node 16, 18, 20, 22 and 24. Source:
  * bytecode-array.tq. */
 static const struct {
     uint32_t major, minor;

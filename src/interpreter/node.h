@@ -31,7 +31,7 @@ struct node_layout {
     uint32_t tagged_size, number_shift;
     /* offsets from the frame pointer: below zero */
     uint32_t fp_context, fp_function, fp_bytecode, fp_instruction;
-    /* what no symbol tells, by version */
+    /* offsets that no symbol contains, by version */
     uint32_t bytecode_positions;
 };
 

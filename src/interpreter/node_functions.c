@@ -12,7 +12,7 @@
 #define SCOPE_HAS_POSITION \
     5 /* from this first word of variables on, positions are before */
 
-/* What a scope tells. */
+/* What a scope contains. */
 struct scope {
     uint64_t name, inferred; /* strings; or 0 */
     bool has_start;

@@ -294,7 +294,7 @@ static uint32_t gnu_hash(struct str name)
     return hash;
 }
 
-/* The number of the first symbol with the same place in the table of hashes; 0: none. *chain
+/* The number of the first symbol in the bucket of the hash; 0: none. *chain
  * is at its hash. The table: numbers of its buckets, of the first symbol and of the words of a
  * filter, a shift; the filter; the buckets; a hash for each symbol. */
 static uint32_t first_in_bucket(const struct elf *e, struct str table, uint32_t hash,
