@@ -19,6 +19,10 @@ enum interpreter_walk_form {
      * stack (Ruby). Lists are circular through nodes in their elements: that of an
      * interpreter at `interpreter_next`, that of a thread at its begin. */
     INTERPRETER_WALK_ARRAY,
+    /* Frames are those of the native stack, connected by the frame pointer; those of interpreted
+     * and compiled functions have the function in them (V8). Objects are tagged pointers.
+     * There is no structure of a thread. */
+    INTERPRETER_WALK_CHAIN,
 };
 
 /* Where the structures of a runtime have their fields: offsets in bytes. ARRAY: `runtime` is the
@@ -42,6 +46,14 @@ struct interpreter_walk {
     uint32_t frame_environment; /* pointer to the flags of the frame */
     uint32_t code_body;         /* in a code object: pointer to its other fields */
     uint32_t method_owner, method_name; /* identify a method */
+    /* CHAIN: a frame is read from `frame_before` bytes below the address in the frame pointer;
+     * `frame_code` is a function, `code_body` leads from it to its shared data, the code object.
+     * Offsets in objects include the tag. */
+    uint32_t frame_before;
+    uint32_t frame_bytecode; /* the bytecode, if the frame is interpreted */
+    uint32_t code_data;      /* in a code object: a number if it is a builtin */
+    uint32_t map_type;       /* an object begins with its map, which has its type */
+    uint32_t type_code, type_bytecode;
 };
 
 /* Flags of the frames of an array. */
@@ -71,6 +83,26 @@ struct interpreter_walk {
 #define INTERPRETER_WALK_MARK ((uint64_t)2)   /* no function: only the mark of an entry */
 #define INTERPRETER_WALK_CALLEE ((uint64_t)4) /* a method of native code, not code */
 #define INTERPRETER_WALK_BITS ((uint64_t)7)
+
+/* CHAIN: all frames are entries. Instead of ENTRY: the code is compiled, and `instruction` has the
+ * low bits of the address in it. CALLEE is a builtin. A frame takes two elements: `code` of
+ * the second one is the address that the frame executes. */
+#define INTERPRETER_WALK_COMPILED INTERPRETER_WALK_ENTRY
+#define INTERPRETER_WALK_OBJECT_TAG ((uint64_t)1) /* of a pointer to an object */
+#define INTERPRETER_WALK_PC_MASK ((uint64_t)0x7fffffff)
+
+/* If native code has no frame pointer, so much of the stack is searched for the frame pointer of
+ * a function, bytes. */
+#define INTERPRETER_WALK_SEARCH ((uint32_t)16384)
+
+/* A caller's frame is at most so far up the stack, bytes. */
+#define INTERPRETER_WALK_DISTANCE_MAX ((uint64_t)16 << 20)
+
+static inline int interpreter_walk_is_caller(uint64_t frame, uint64_t caller)
+{
+    return caller > frame && caller - frame < INTERPRETER_WALK_DISTANCE_MAX &&
+           caller % 8 == 0;
+}
 
 /* `instruction` of code of which there are several copies. */
 #define INTERPRETER_WALK_NOWHERE INT32_MAX

@@ -12,7 +12,8 @@ struct native {
     struct stacks_frame *frames;
     size_t count, cap;
     enum interpreter_native *roles;
-    size_t role_cap;
+    uint64_t *addresses; /* of inlined functions: only the outermost one has it */
+    size_t role_cap, address_cap;
 };
 
 /* --- Native frames ------------------------------------------------------------------ */
@@ -59,8 +60,10 @@ static bool add_native(struct stacks_reader *r, struct native *n,
                        const struct stacks_frame *frame, bool of_runtime)
 {
     if (!ARRAY_RESERVE(&r->arena, n->frames, n->cap, n->count + 1) ||
-        !ARRAY_RESERVE(&r->arena, n->roles, n->role_cap, n->count + 1))
+        !ARRAY_RESERVE(&r->arena, n->roles, n->role_cap, n->count + 1) ||
+        !ARRAY_RESERVE(&r->arena, n->addresses, n->address_cap, n->count + 1))
         return false;
+    n->addresses[n->count] = frame->kind == STACKS_INLINED ? 0 : frame->address;
     n->roles[n->count] = of_runtime ? role_of(r, frame->function) : NATIVE_WORK;
     n->frames[n->count++] = *frame;
     return true;
@@ -133,8 +136,13 @@ static bool merge(struct stacks_reader *r, struct stacks_thread *t,
         return false;
     if (r->out->runtime.interpreter)
         interpreter_settle(r->out->runtime.interpreter, n->roles, n->count);
-    t->merge = interpreter_merge(n->roles, n->count, t->native == UNWIND_WHOLE,
-                                 interpreted, merged, &t->count);
+    bool is_whole = t->native == UNWIND_WHOLE;
+    if (interpreted->count && interpreted->frames[0].pc)
+        t->merge = interpreter_merge_chain(n->roles, n->addresses, n->count, is_whole,
+                                           interpreted, merged, &t->count);
+    else
+        t->merge = interpreter_merge(n->roles, n->count, is_whole, interpreted, merged,
+                                     &t->count);
     for (size_t i = 0; i < t->count; i++)
         t->frames[i] = merged[i].is_interpreted
                            ? interpreted_frame(&interpreted->frames[merged[i].index])

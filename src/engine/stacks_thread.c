@@ -43,6 +43,12 @@ static bool read_interpreted(struct stacks_reader *r, struct stacks_thread *t,
     struct interpreter_thread known;
     struct interpreter_thread_ids ids = {.tid = c->own_tid,
                                          .pointer = c->registers.thread_pointer};
+    const struct register_roles *roles = register_roles_of(c->registers.machine);
+    if (roles) {
+        ids.frame = c->registers.values[roles->perf[roles->fp]];
+        ids.stack = c->registers.stack_pointer;
+        ids.pc = c->registers.values[roles->perf_pc];
+    }
     if (!runtime->interpreter || !runtime->interpreter->thread(runtime, &ids, &known))
         return true;
     t->is_interpreted = true;

@@ -55,13 +55,17 @@ struct interpreter_runtime {
 
 /* What identifies a thread. */
 struct interpreter_thread_ids {
-    uint64_t tid;     /* in the innermost PID namespace of the process */
-    uint64_t pointer; /* the thread pointer, of x86-64: fs base; 0: unknown */
+    uint64_t tid;          /* in the innermost PID namespace of the process */
+    uint64_t pointer;      /* the thread pointer, of x86-64: fs base; 0: unknown */
+    uint64_t pc;           /* of a stopped thread: its instruction pointer; 0: unknown */
+    uint64_t frame, stack; /* and its frame pointer and stack pointer */
 };
 
 /* A thread as the runtime knows it. */
 struct interpreter_thread {
-    uint64_t state;  /* the address of the runtime's structure */
+    uint64_t state; /* the address of the runtime's structure */
+    uint64_t frame, pc,
+        stack;       /* of a runtime whose frames are those of the native stack */
     bool holds_lock; /* the global interpreter lock */
 };
 
@@ -73,6 +77,7 @@ struct interpreter_frame {
                             native frame of the interpreter's loop */
     bool is_native;      /* a function of native code: no loop executes it */
     bool is_hidden;      /* not a function: only the mark of an entry */
+    uint64_t pc;         /* of a native frame that is this function; or 0 */
 };
 
 enum interpreter_end {

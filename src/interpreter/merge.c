@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpreter/merge.h"
 
+/* Frames without a native frame of one stack that are searched: further ones come last. */
+#define MISSES_MAX 64
+
 /* The merged list that is being made. */
 struct merging {
     const struct interpreter_stack *stack;
@@ -96,4 +99,69 @@ enum merge_result interpreter_merge(const enum interpreter_native *roles,
         put_segment(&m);
     *count = m.count;
     return is_whole && stack_is_whole ? MERGE_EXACT : MERGE_PARTIAL;
+}
+
+/* --- Frames that are native frames -------------------------------------------------- */
+
+/* Adds native frames without a function, up to one; true if there is a loop among them. */
+static bool put_natives(struct merging *m, const enum interpreter_native *roles,
+                        size_t from, size_t to)
+{
+    bool has_loop = false;
+    for (size_t i = from; i < to; i++) {
+        has_loop |= roles[i] == NATIVE_LOOP;
+        if (roles[i] != NATIVE_INTERNAL)
+            put_native(m, i);
+    }
+    return has_loop;
+}
+
+/* Adds the function of a native frame, unless it is a builtin and that frame has a name. */
+static void put_function(struct merging *m, enum interpreter_native role, size_t index)
+{
+    if (m->stack->frames[m->next].is_native && role != NATIVE_UNNAMED) {
+        put_native(m, index);
+        m->next++;
+    } else {
+        put_segment(m);
+    }
+}
+
+enum merge_result interpreter_merge_chain(const enum interpreter_native *roles,
+                                          const uint64_t *addresses, size_t native_count,
+                                          bool is_whole,
+                                          const struct interpreter_stack *stack,
+                                          struct merged_frame *out, size_t *count)
+{
+    struct merging m = {.stack = stack, .out = out};
+    bool doubtful = false, is_first = true;
+    size_t from = 0, misses = 0;
+    while (m.next < stack->count && misses < MISSES_MAX) {
+        size_t i = from;
+        while (i < native_count && addresses[i] != stack->frames[m.next].pc)
+            i++;
+        if (i < native_count) {
+            doubtful |= put_natives(&m, roles, from, i);
+            put_function(&m, roles[i], i);
+            from = i + 1;
+            is_first = false;
+        } else if (is_first && is_whole) {
+            misses++;
+            m.next++; /* memory of a former frame */
+        } else if (is_whole) {
+            doubtful = true;
+            misses++;
+            put_segment(&m);
+        } else {
+            break; /* the rest is behind the native frames */
+        }
+    }
+    doubtful |= put_natives(&m, roles, from, native_count);
+    doubtful |= is_whole && m.next < stack->count;
+    while (m.next < stack->count)
+        put_segment(&m);
+    *count = m.count;
+    if (doubtful)
+        return MERGE_DOUBTFUL;
+    return is_whole && stack->end == INTERPRETER_WHOLE ? MERGE_EXACT : MERGE_PARTIAL;
 }

@@ -33,4 +33,14 @@ enum merge_result interpreter_merge(const enum interpreter_native *roles,
                                     const struct interpreter_stack *stack,
                                     struct merged_frame *out, size_t *count);
 
+/* The same for a runtime whose frames are native frames (INTERPRETER_WALK_CHAIN): each replaces
+ * the native frame with its address, in `addresses`. A builtin does so only if it has no native
+ * name. Innermost frames without a native one are left out: they may have ended. DOUBTFUL: a further
+ * frame has no native one, and stands behind the last that has one; or a loop has no frame. */
+enum merge_result interpreter_merge_chain(const enum interpreter_native *roles,
+                                          const uint64_t *addresses, size_t native_count,
+                                          bool is_whole,
+                                          const struct interpreter_stack *stack,
+                                          struct merged_frame *out, size_t *count);
+
 #endif

@@ -136,6 +136,8 @@ enum interpreter_end interpreter_walk_thread(const struct interpreter_access *ac
 {
     struct walk w = {.memory = memory_of(access), .layout = layout, .frames = frames};
     *count = 0;
+    if (layout->form == INTERPRETER_WALK_CHAIN)
+        return INTERPRETER_TORN; /* only registers lead to its frames */
     if (layout->form == INTERPRETER_WALK_ARRAY)
         return interpreter_array_walk(access, layout, state, frames, count);
     for (unsigned i = 0; i < ATTEMPTS; i++) {

@@ -82,6 +82,7 @@ struct walk {
     struct filter *filter;
     uint64_t runtime, interpreter, state, pointer, frame;
     uint64_t stack_end; /* of an array of frames */
+    uint64_t pc, stack; /* CHAIN: what the frame executes; the stack pointer */
     uint32_t pid, count;
     bool failed, found, fresh;
 };
@@ -298,6 +299,131 @@ static __always_inline bool step_array(struct walk *w, struct room *room,
     return is_frame;
 }
 
+/* --- Frames of the native stack ------------------------------------------------------- */
+
+#define CHAIN_STEPS 8192 /* native frames, too */
+
+/* Memory that may be anything; 0 if it is not readable. */
+static __always_inline uint64_t peek_u64(uint64_t address)
+{
+    uint64_t value = 0;
+    bpf_probe_read_user(&value, sizeof value, (const void *)address);
+    return value;
+}
+
+/* Whether a value is a pointer to an object of that type. */
+static __always_inline bool is_of_type(const struct walk *w, uint64_t object,
+                                       uint32_t type)
+{
+    uint16_t found = 0;
+    if (!(object & INTERPRETER_WALK_OBJECT_TAG))
+        return false;
+    uint64_t map = peek_u64(object - INTERPRETER_WALK_OBJECT_TAG);
+    return map & INTERPRETER_WALK_OBJECT_TAG &&
+           bpf_probe_read_user(&found, sizeof found,
+                               (const void *)(map + w->p.map_type)) == 0 &&
+           found == type;
+}
+
+/* The code object of a frame; 0 if the frame is not that of a function. */
+static __always_inline uint64_t function_of(const struct walk *w, const struct room *room)
+{
+    uint64_t function = field_u64(room, w->p.frame_code);
+    uint64_t context = field_u64(room, w->p.frame_environment);
+    if (!(function & context & INTERPRETER_WALK_OBJECT_TAG))
+        return 0;
+    uint64_t code = peek_u64(function + w->p.code_body);
+    return is_of_type(w, code, w->p.type_code) ? code : 0;
+}
+
+static __always_inline void make_chain_frame(struct walk *w, const struct room *room,
+                                             uint64_t code,
+                                             struct interpreter_walk_frame *f)
+{
+    uint64_t instruction = field_u64(room, w->p.frame_instruction);
+    bool is_interpreted =
+        !(uint32_t)instruction &&
+        is_of_type(w, field_u64(room, w->p.frame_bytecode), w->p.type_bytecode);
+    uint32_t first_line = 0;
+    bpf_probe_read_user(&first_line, sizeof first_line,
+                        (const void *)(code + w->p.code_first_line));
+    f->code = code & ~INTERPRETER_WALK_BITS;
+    f->check = interpreter_walk_check(peek_u64(code + w->p.code_lines), first_line);
+    f->instruction = is_interpreted ? (int32_t)(instruction >> 32)
+                                    : (int32_t)(w->pc & INTERPRETER_WALK_PC_MASK);
+    look_up_code(w, f->code, f->check);
+    if (!is_interpreted)
+        f->code |= INTERPRETER_WALK_COMPILED;
+    if (!(peek_u64(code + w->p.code_data) & INTERPRETER_WALK_OBJECT_TAG))
+        f->code |= INTERPRETER_WALK_CALLEE;
+}
+
+static long step_chain(uint32_t step, struct walk *w)
+{
+    struct room *room = w->room;
+    uint32_t size = w->p.frame_size, n = w->count;
+    (void)step;
+    if (!room || !w->filter || n >= INTERPRETER_STACKS_FRAMES - 1)
+        return 1;
+    if (size > INTERPRETER_WALK_FRAME_BYTES)
+        size = INTERPRETER_WALK_FRAME_BYTES;
+    if (bpf_probe_read_user(room->bytes, size,
+                            (const void *)(w->frame - w->p.frame_before)) != 0) {
+        w->frame = 0;
+        return 1;
+    }
+    uint64_t code = function_of(w, room);
+    if (code) {
+        make_chain_frame(w, room, code, &room->frames[n]);
+        room->frames[n + 1] = (struct interpreter_walk_frame){.code = w->pc};
+        w->count = n + 2;
+    }
+    uint64_t caller = field_u64(room, w->p.frame_previous);
+    w->pc = field_u64(room, w->p.frame_previous + 8);
+    w->frame = interpreter_walk_is_caller(w->frame, caller) ? caller : 0;
+    return w->frame == 0;
+}
+
+/* A word of the stack: if it is the frame pointer of a function, which native code has saved,
+ * the walk starts there. */
+static long search_chain(uint32_t step, struct walk *w)
+{
+    struct room *room = w->room;
+    uint64_t at = w->stack + (uint64_t)step * 8, words[2];
+    uint32_t size = w->p.frame_size;
+    if (!room)
+        return 1;
+    if (bpf_probe_read_user(words, sizeof words, (const void *)at) != 0)
+        return 1;
+    if (!interpreter_walk_is_caller(at, words[0]))
+        return 0;
+    if (size > INTERPRETER_WALK_FRAME_BYTES)
+        size = INTERPRETER_WALK_FRAME_BYTES;
+    if (bpf_probe_read_user(room->bytes, size,
+                            (const void *)(words[0] - w->p.frame_before)) != 0 ||
+        !function_of(w, room))
+        return 0;
+    w->frame = words[0];
+    w->pc = words[1];
+    w->found = true;
+    return 1;
+}
+
+/* Walks the frames; those of threads that have executed functions are searched. */
+static __always_inline void walk_chain(struct walk *w, uint32_t tid)
+{
+    uint64_t known = 1;
+    bpf_loop(CHAIN_STEPS, step_chain, w, 0);
+    if (w->count) {
+        if (!bpf_map_lookup_elem(&threads, &tid))
+            bpf_map_update_elem(&threads, &tid, &known, BPF_ANY);
+    } else if (bpf_map_lookup_elem(&threads, &tid)) {
+        bpf_loop(INTERPRETER_WALK_SEARCH / 8, search_chain, w, 0);
+        if (w->found)
+            bpf_loop(CHAIN_STEPS, step_chain, w, 0);
+    }
+}
+
 static long step_frame(uint32_t i, struct walk *w)
 {
     struct room *room = w->room;
@@ -358,7 +484,11 @@ static __always_inline void walk(struct walk *w, struct room *room, uint32_t tid
 {
     room->head.kind = INTERPRETER_STACKS_STACK;
     room->head.end = INTERPRETER_STACKS_WHOLE;
-    if (find_thread(w, tid)) {
+    if (w->p.form == INTERPRETER_WALK_CHAIN) {
+        walk_chain(w, tid);
+        if (w->frame)
+            room->head.end = INTERPRETER_STACKS_TRUNCATED;
+    } else if (find_thread(w, tid)) {
         bpf_loop(INTERPRETER_STACKS_FRAMES, step_frame, w, 0);
         if (w->failed)
             room->head.end = INTERPRETER_STACKS_TORN;
@@ -377,6 +507,23 @@ static __always_inline uint64_t task_field(uint32_t offset)
     bpf_probe_read_kernel(&value, sizeof value,
                           (const char *)bpf_get_current_task() + offset);
     return value;
+}
+
+/* The registers of the program, also if the kernel works for it. */
+static __always_inline void start_chain(struct walk *w, struct bpf_perf_event_data *ctx)
+{
+    struct pt_regs user = {0};
+    w->pc = PT_REGS_IP(&ctx->regs);
+    w->frame = PT_REGS_FP(&ctx->regs);
+    w->stack = PT_REGS_SP(&ctx->regs);
+    if ((int64_t)w->pc >= 0)
+        return;
+    const void *task_registers =
+        (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+    bpf_probe_read_kernel(&user, sizeof user, task_registers);
+    w->pc = PT_REGS_IP(&user);
+    w->frame = PT_REGS_FP(&user);
+    w->stack = PT_REGS_SP(&user);
 }
 
 SEC("perf_event")
@@ -407,6 +554,8 @@ int walk_interpreter(struct bpf_perf_event_data *ctx)
         return 1;
     w.p = p->walk;
     w.pointer = task_field(kernel.task_thread_pointer);
+    if (w.p.form == INTERPRETER_WALK_CHAIN)
+        start_chain(&w, ctx);
     walk(&w, room, tid);
     return 1;
 }

@@ -34,6 +34,7 @@ static const uint64_t retries[] = {10 * MS, 40 * MS, 250 * MS, 2000 * MS};
 struct walked {
     uint64_t time, ip;
     uint32_t pid, tid, end, count;
+    uint64_t *pcs; /* of the frames, if they are native frames; or NULL */
     uint64_t frames[];
 };
 
@@ -154,7 +155,8 @@ static void search_runtime(struct record_interpreters *s, struct interpreters_pr
     p->retry = UINT64_MAX;
     p->runtime = process_runtime_create(pid, s->only, &s->absent);
     struct interpreter_runtime *r = p->runtime ? &p->runtime->runtime : NULL;
-    if (r && r->interpreter && r->interpreter->layout(r, &p->walk)) {
+    bool found = r && r->interpreter && r->interpreter->layout(r, &p->walk);
+    if (found) {
         s->readable++;
         return;
     }
@@ -263,12 +265,17 @@ static void add_walked(struct record_interpreters *s, struct walked *w, uint32_t
     q->items[q->count++] = w;
 }
 
-/* A stack with room for its frames; NULL if memory is short. */
-static struct walked *new_walked(uint32_t count, uint32_t end)
+/* A stack with room for its frames; NULL if memory is short. `elements` are those of the
+ * walk. */
+static struct walked *new_walked(const struct interpreters_process *p, uint32_t elements,
+                                 uint32_t end)
 {
-    struct walked *w = malloc(sizeof *w + count * sizeof *w->frames);
+    bool is_chain = p->walk.form == INTERPRETER_WALK_CHAIN;
+    uint32_t count = is_chain ? elements / 2 : elements;
+    struct walked *w = malloc(sizeof *w + elements * sizeof *w->frames);
     if (w)
-        *w = (struct walked){.end = end, .count = count};
+        *w = (struct walked){
+            .end = end, .count = count, .pcs = is_chain ? w->frames + count : NULL};
     return w;
 }
 
@@ -276,7 +283,12 @@ static struct walked *new_walked(uint32_t count, uint32_t end)
 static void fill_walked(struct record_interpreters *s, struct interpreters_process *p,
                         struct walked *w, const struct interpreter_walk_frame *frames)
 {
-    for (uint32_t i = 0; i < w->count; i++) {
+    for (uint32_t i = 0; w->pcs && i < w->count; i++) {
+        const struct interpreter_walk_frame *f = &frames[2 * (size_t)i];
+        w->frames[i] = address_of(s, p, f) | (f->code & INTERPRETER_WALK_CALLEE);
+        w->pcs[i] = f[1].code;
+    }
+    for (uint32_t i = 0; !w->pcs && i < w->count; i++) {
         uint64_t bits = frames[i].code & INTERPRETER_WALK_BITS;
         w->frames[i] =
             bits & INTERPRETER_WALK_MARK ? bits : address_of(s, p, &frames[i]) | bits;
@@ -292,7 +304,7 @@ static void take_stack(struct record_interpreters *s,
         find_runtime(s, r->pid, r->memory);
     if (!p || !p->runtime || r->cpu >= s->cpu_count)
         return;
-    struct walked *w = new_walked(r->count, r->end);
+    struct walked *w = new_walked(p, r->count, r->end);
     if (!w)
         return;
     w->time = r->time;
@@ -323,11 +335,16 @@ static struct walked *read_walked(struct record_interpreters *s,
         p->counts.late++;
         return NULL;
     }
-    if (!record_stack_reading_read(&s->reading, &p->runtime->runtime, &p->walk,
-                                   record_tid(s->layout, r), &end))
+    if (p->walk.form == INTERPRETER_WALK_CHAIN && !r->job)
+        return NULL;
+    if (p->walk.form == INTERPRETER_WALK_CHAIN)
+        record_stack_reading_chain(&s->reading, &p->runtime->runtime, &p->walk, r->job,
+                                   &end);
+    else if (!record_stack_reading_read(&s->reading, &p->runtime->runtime, &p->walk,
+                                        record_tid(s->layout, r), &end))
         return NULL;
     struct walked *w =
-        new_walked((uint32_t)s->reading.count,
+        new_walked(p, (uint32_t)s->reading.count,
                    end == INTERPRETER_TORN        ? INTERPRETER_STACKS_TORN
                    : end == INTERPRETER_TRUNCATED ? INTERPRETER_STACKS_TRUNCATED
                                                   : INTERPRETER_STACKS_WHOLE);
@@ -446,6 +463,7 @@ static bool reserve(struct record_interpreters *s, size_t natives, size_t frames
     struct arena *a = &s->scratch;
     return ARRAY_RESERVE(a, s->roles, s->role_cap, natives + 1) &&
            ARRAY_RESERVE(a, s->addresses, s->address_cap, natives + 1) &&
+           ARRAY_RESERVE(a, s->pcs, s->pc_cap, natives + 1) &&
            ARRAY_RESERVE(a, s->merged, s->merged_cap, natives + frames + 1) &&
            ARRAY_RESERVE(a, s->stack.frames, s->stack.cap, frames + 1);
 }
@@ -466,6 +484,14 @@ static void find_roles(struct record_interpreters *s, struct process_runtime *ru
     interpreter_settle(runtime->runtime.interpreter, s->roles, n);
 }
 
+/* The addresses of the native frames. */
+static const uint64_t *native_pcs(struct record_interpreters *s, const struct chain *c)
+{
+    for (size_t i = 0; i < c->natives; i++)
+        s->pcs[i] = word_at(c->words, (size_t)s->addresses[i]);
+    return s->pcs;
+}
+
 static void fill_stack(struct record_interpreters *s, const struct walked *w)
 {
     s->stack.count = w->count;
@@ -473,9 +499,10 @@ static void fill_stack(struct record_interpreters *s, const struct walked *w)
         w->end == INTERPRETER_STACKS_WHOLE ? INTERPRETER_WHOLE : INTERPRETER_TRUNCATED;
     for (uint32_t i = 0; i < w->count; i++)
         s->stack.frames[i] = (struct interpreter_frame){
-            .is_entry = w->frames[i] & INTERPRETER_WALK_ENTRY,
+            .is_entry = w->pcs || w->frames[i] & INTERPRETER_WALK_ENTRY,
             .is_native = w->frames[i] & INTERPRETER_WALK_CALLEE,
             .is_hidden = w->frames[i] & INTERPRETER_WALK_MARK,
+            .pc = w->pcs ? w->pcs[i] : 0,
         };
 }
 
@@ -550,7 +577,10 @@ static bool merge(struct record_interpreters *s, struct interpreters_process *p,
     fill_stack(s, w);
     bool is_whole = c.end == c.words.len / 8;
     enum merge_result result =
-        interpreter_merge(s->roles, c.natives, is_whole, &s->stack, s->merged, &count);
+        w->pcs ? interpreter_merge_chain(s->roles, native_pcs(s, &c), c.natives, is_whole,
+                                         &s->stack, s->merged, &count)
+               : interpreter_merge(s->roles, c.natives, is_whole, &s->stack, s->merged,
+                                   &count);
     if (s->reads && result == MERGE_DOUBTFUL) {
         p->counts.torn++;
         return false;
@@ -570,6 +600,8 @@ static bool take_both(struct record_interpreters *s, struct interpreters_process
                       const struct record *r, const struct walked *w)
 {
     bool torn = w && w->end == INTERPRETER_STACKS_TORN;
+    if (w && w->pcs && !w->count) /* a thread that executes only native code */
+        return false;
     bool usable = w && w->count && !torn && w->end != INTERPRETER_STACKS_NO_THREAD;
     p->counts.torn += torn;
     p->counts.missing += !usable && !torn;

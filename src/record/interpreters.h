@@ -60,8 +60,8 @@ struct record_interpreters {
     struct arena scratch;
     enum interpreter_native *roles;
     struct merged_frame *merged;
-    uint64_t *addresses;
-    size_t role_cap, merged_cap, address_cap;
+    uint64_t *addresses, *pcs;
+    size_t role_cap, merged_cap, address_cap, pc_cap;
     struct record_maker maker, mapping;
     struct output ended; /* lines about processes that have ended */
     size_t ended_count;

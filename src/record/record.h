@@ -18,11 +18,16 @@
 #include "perf/format.h"
 #include <string.h>
 
+struct unwind_job; /* model/resolver.h */
+
 struct record {
     struct str bytes; /* header and body; valid until the end of the round */
     uint32_t type;    /* enum perf_type */
     uint16_t misc;
     uint64_t time; /* ns of CLOCK_MONOTONIC; 0: before all others */
+    const struct unwind_job
+        *job; /* of a sample whose chain was made from registers and a part of
+                                     the stack: both, valid during the call; or NULL */
 };
 
 /* Receives records, in the order of time except for records of the same moment on two

@@ -7,6 +7,7 @@
 
 #include "base/idmap.h"
 #include "interpreter/walk.h"
+#include "model/resolver.h"
 
 struct record_stack_reading {
     int timer; /* readable when samples should be drained */
@@ -29,5 +30,12 @@ bool record_stack_reading_read(struct record_stack_reading *s,
                                const struct interpreter_runtime *r,
                                const struct interpreter_walk *layout, uint32_t tid,
                                enum interpreter_end *end);
+
+/* The same for a runtime whose frames are those of the native stack: from the registers and the
+ * part of the stack that the sample has. Objects are read from the process. */
+void record_stack_reading_chain(struct record_stack_reading *s,
+                                const struct interpreter_runtime *r,
+                                const struct interpreter_walk *layout,
+                                const struct unwind_job *job, enum interpreter_end *end);
 
 #endif

@@ -344,6 +344,7 @@ static void pass_sample(struct record_unwinder *u, const struct record *r,
     }
     record_put(m, raw.ptr, raw.len);
     struct record out = record_end_bare(m, r->time);
+    out.job = job;
     record_pass(&u->next, &out);
 }
 

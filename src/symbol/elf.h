@@ -35,6 +35,7 @@ enum elf_section_type {
     ELF_NOBITS = 8, /* no bytes in the file: .bss, and what a debug file leaves out */
     ELF_REL = 9,
     ELF_DYNSYM = 11,
+    ELF_GNU_HASH = 0x6ffffff6, /* finds the symbols of ELF_DYNSYM that are defined */
 };
 
 #define ELF_WRITE ((uint64_t)1) /* flags of sections */

@@ -265,15 +265,20 @@ static bool next_symbol(struct symbols *s, struct raw_symbol *symbol)
     return false;
 }
 
+static bool has_name(const struct symbols *s, const struct raw_symbol *symbol,
+                     struct str name)
+{
+    struct str text = str_part(s->names, symbol->name, name.len + 1);
+    return text.len == name.len + 1 && text.ptr[name.len] == 0 && str_starts(text, name);
+}
+
 static bool find_in_table(struct elf *e, enum elf_section_type type, struct str name,
                           uint64_t *address)
 {
     struct symbols symbols = symbols_of(e, type);
     struct raw_symbol symbol;
     while (next_symbol(&symbols, &symbol)) {
-        struct str text = str_part(symbols.names, symbol.name, name.len + 1);
-        if (text.len != name.len + 1 || text.ptr[name.len] != 0 ||
-            !str_starts(text, name))
+        if (!has_name(&symbols, &symbol, name))
             continue;
         *address = symbol.value;
         return true;
@@ -281,10 +286,66 @@ static bool find_in_table(struct elf *e, enum elf_section_type type, struct str 
     return false;
 }
 
+static uint32_t gnu_hash(struct str name)
+{
+    uint32_t hash = 5381;
+    for (size_t i = 0; i < name.len; i++)
+        hash = hash * 33 + (unsigned char)name.ptr[i];
+    return hash;
+}
+
+/* The number of the first symbol in the bucket of the hash; 0: none. *chain
+ * is at its hash. The table: numbers of its buckets, of the first symbol and of the words of a
+ * filter, a shift; the filter; the buckets; a hash for each symbol. */
+static uint32_t first_in_bucket(const struct elf *e, struct str table, uint32_t hash,
+                                struct bytes *chain)
+{
+    struct bytes b = elf_cursor(e, table);
+    uint32_t buckets = bytes_u32(&b), first = bytes_u32(&b), words = bytes_u32(&b);
+    uint64_t start = 16 + (uint64_t)words * (e->is_64 ? 8 : 4);
+    if (b.failed || buckets == 0)
+        return 0;
+    bytes_seek(&b, start + (uint64_t)(hash % buckets) * 4);
+    uint32_t number = bytes_u32(&b);
+    if (b.failed || number < first)
+        return 0;
+    bytes_seek(&b, start + (uint64_t)buckets * 4 + (uint64_t)(number - first) * 4);
+    *chain = b;
+    return number;
+}
+
+/* Finds a symbol of ELF_DYNSYM by the table of hashes. */
+static bool find_by_hash(struct elf *e, struct str table, struct str name,
+                         uint64_t *address)
+{
+    struct symbols symbols = symbols_of(e, ELF_DYNSYM);
+    uint32_t hash = gnu_hash(name), found;
+    struct bytes chain;
+    uint64_t size = e->is_64 ? 24 : 16, number = first_in_bucket(e, table, hash, &chain);
+    for (; number; number++) {
+        found = bytes_u32(&chain);
+        if (chain.failed)
+            return false;
+        bytes_seek(&symbols.next, number * size);
+        if ((found | 1) == (hash | 1) && bytes_left(&symbols.next) >= size) {
+            struct raw_symbol symbol = read_symbol(e, &symbols.next);
+            *address = symbol.value;
+            if (symbol.section != SHN_UNDEF && has_name(&symbols, &symbol, name))
+                return true;
+        }
+        if (found & 1) /* the last one */
+            return false;
+    }
+    return false;
+}
+
 bool symtab_find(struct elf *e, struct str name, uint64_t *address)
 {
-    return find_in_table(e, ELF_DYNSYM, name, address) ||
-           find_in_table(e, ELF_SYMTAB, name, address);
+    const struct elf_section *s = elf_section_typed(e, ELF_GNU_HASH);
+    struct str hashes = s ? elf_section_bytes(e, s) : STR("");
+    bool found = hashes.len ? find_by_hash(e, hashes, name, address)
+                            : find_in_table(e, ELF_DYNSYM, name, address);
+    return found || find_in_table(e, ELF_SYMTAB, name, address);
 }
 
 static bool variable_in_table(struct elf *e, enum elf_section_type type, uint64_t address,

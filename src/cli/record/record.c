@@ -110,12 +110,13 @@ static bool parse_level(const char *text, void *value, struct error *err)
     return error_hint(err, "%d (fastest) to %d (smallest)", LEVEL_LEAST, LEVEL_MOST);
 }
 
-static const char *const interpreter_choices[] = {"auto", "none", "python",
-                                                  "ruby", "java", NULL};
+static const char *const interpreter_choices[] = {"auto", "none", "python", "ruby",
+                                                  "node", "java", NULL};
 
 static const struct option record_options[] = {
     {"interpreters", 0, "WHICH",
-     "interpreted functions in stacks: auto (the default), none, python, ruby, java",
+     "interpreted functions in stacks: auto (the default), none, python, ruby, node, "
+     "java",
      OPTION_CHOICE, OFF(interpreters), interpreter_choices},
     {"strict-freq", 0, NULL, "fail if the kernel does not allow the requested rate",
      OPTION_FLAG, OFF(strict)},
@@ -314,6 +315,13 @@ static size_t own_words(char *room, size_t size, const char **words, size_t most
     return count;
 }
 
+/* Whether the choice is an interpreter that the event source reads. */
+static bool is_one_interpreter(int choice)
+{
+    return choice == INTERPRETERS_PYTHON || choice == INTERPRETERS_RUBY ||
+           choice == INTERPRETERS_NODE;
+}
+
 /* Requested event sources that are not possible, but optional. */
 static void print_unavailable(const struct recording *r)
 {
@@ -321,10 +329,8 @@ static void print_unavailable(const struct recording *r)
     record_session_report(r->session, &report);
     for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++) {
         const struct error *why = &report.sources[i].unavailable;
-        bool requested = event_sources[i]->beside
-                             ? r->s->interpreters == INTERPRETERS_PYTHON ||
-                                   r->s->interpreters == INTERPRETERS_RUBY
-                             : r->s->sources.on[i];
+        bool requested = event_sources[i]->beside ? is_one_interpreter(r->s->interpreters)
+                                                  : r->s->sources.on[i];
         if (requested && why->message[0])
             message_note("recording without --%s: %s%s%s%s", event_sources[i]->name,
                          why->message, why->hint[0] ? " (" : "", why->hint,
@@ -467,8 +473,7 @@ static void choose_settings(struct recording *r)
     if (s->sources.on[EVENT_SOURCE_bpf] && s->sampling.stacks.kind == RECORD_STACKS_AUTO)
         r->settings.sampler.stacks = RECORD_STACKS_FP;
     r->settings.sources.on[EVENT_SOURCE_bpf] |= can_be_counted(r);
-    bool one =
-        s->interpreters == INTERPRETERS_PYTHON || s->interpreters == INTERPRETERS_RUBY;
+    bool one = is_one_interpreter(s->interpreters);
     r->settings.sources.on[EVENT_SOURCE_interpreters] =
         s->interpreters == INTERPRETERS_AUTO || one;
     r->settings.sources.interpreter = one ? interpreter_choices[s->interpreters] : NULL;
