@@ -178,10 +178,10 @@ static bool add_text(struct ingest *in, const struct ingest_pyroscope_query *q,
     if (!builder_init(&b, BUILD_COUNT))
         return error_memory(err);
     builder_set_limits(&b, in->builder.limits);
-    double factor = m->is_sampled ? 1e9 / (about->rate > 0 ? about->rate : 100) : 1;
+    double period = m->is_sampled ? 1e9 / (about->rate > 0 ? about->rate : 100) : 0;
     event_id event = builder_event(&b, str_of(m->event), m->unit);
     struct profile *p = NULL;
-    if (ingest_pyroscope_text(kind, text, &b, event, factor, err))
+    if (ingest_pyroscope_text(kind, text, &b, event, period, err))
         p = builder_finish(&b, err);
     builder_deinit(&b);
     bool ok = p && ingest_add(in, p, about, err);

@@ -33,8 +33,9 @@ enum ingest_text {
     INGEST_TREE,   /* functions and what they call */
 };
 
-/* Adds the stacks to the builder, of BUILD_COUNT, each with weight times `factor`. */
+/* Adds the stacks to the builder, of BUILD_COUNT. A value is a number of samples, each of which
+ * weighs `period`; 0: a value is the weight of one sample. */
 bool ingest_pyroscope_text(enum ingest_text kind, struct str body, struct builder *b,
-                           event_id event, double factor, struct error *err);
+                           event_id event, double period, struct error *err);
 
 #endif

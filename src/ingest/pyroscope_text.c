@@ -17,7 +17,7 @@
 struct texts {
     struct builder *b;
     event_id event;
-    double factor;
+    double period;
 };
 
 static void add(const struct texts *t, stack_id stack, uint64_t count)
@@ -26,8 +26,9 @@ static void add(const struct texts *t, stack_id stack, uint64_t count)
                                        .cpu = CPU_NONE,
                                        .event = t->event,
                                        .stack = stack,
-                                       .count = count,
-                                       .weight = (double)count * t->factor});
+                                       .count = t->period > 0 ? count : 1,
+                                       .weight = (double)count *
+                                                 (t->period > 0 ? t->period : 1)});
 }
 
 static void add_text(const struct texts *t, struct str stack, uint64_t count)
@@ -177,9 +178,9 @@ static bool add_tree(const struct texts *to, struct str body, bool is_trie,
 }
 
 bool ingest_pyroscope_text(enum ingest_text kind, struct str body, struct builder *b,
-                           event_id event, double factor, struct error *err)
+                           event_id event, double period, struct error *err)
 {
-    const struct texts t = {b, event, factor};
+    const struct texts t = {b, event, period};
     bool ok = kind == INGEST_GROUPS || kind == INGEST_LINES
                   ? add_lines(&t, body, kind == INGEST_GROUPS, err)
                   : add_tree(&t, body, kind == INGEST_TRIE, err);
