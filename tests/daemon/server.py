@@ -423,6 +423,22 @@ def read_back(server):
     status, _, body = server.ask(f"/api/profile?from={NOW - 60}&to=now&format=folded&label=service=web")
     expect(status, 200)
     assert b"a;b" in body, body
+    expect(len(body.splitlines()), 2, body)
+    call = "/querier.v1.QuerierService/"
+    span = {"start": str((NOW - 100) * 1000), "end": str((NOW + 100) * 1000)}
+    types = json.loads(server.ask(call + "ProfileTypes", json.dumps(span), Content_Type="application/json")[2])
+    names = [one["ID"] for one in types["profileTypes"]]
+    space = "memory:alloc_space:bytes:space:bytes"
+    assert {"process_cpu:cpu:nanoseconds:cpu:nanoseconds", "wall:wall:nanoseconds:wall:nanoseconds", space,
+            "mutex:delay:nanoseconds:contentions:count"} <= set(names) and len(names) == len(set(names)), names
+    for kind, total in ((space, 4096), (names[0], 0)):
+        query = {**span, "profile_typeID": kind, "labelSelector": '{service_name="mem"}'}
+        graph = json.loads(server.ask(call + "SelectMergeStacktraces", json.dumps(query),
+                                      Content_Type="application/json")[2])["flamegraph"]
+        expect(int(graph["total"]), total, kind)
+    query = urllib.parse.quote(space + '{service_name="mem"}')
+    shown = json.loads(server.ask(f"/pyroscope/render?from={NOW - 60}&until=now&query={query}")[2])
+    expect((shown["flamebearer"]["numTicks"], shown["metadata"]["units"]), (4096, "bytes"))
     status, _, body = server.ask(f"/api/profile?from={NOW - 60}&to=now&label=service=web")
     expect((status, gzip.decompress(body)[:1]), (200, b"\x0a"))
     expect(server.ask("/")[0], 200)
