@@ -172,15 +172,16 @@ static uint64_t offset_of(const struct otlp_mapping *m, uint64_t address)
 
 static void end_location(struct otlp_tables *t, struct otlp_location *l)
 {
-    frame_id *frames = t->frames + l->first;
     l->count = (uint32_t)t->frame_count - l->first;
+    if (l->count == 0)
+        return;
+    frame_id *frames = t->frames + l->first;
     for (size_t i = 0, j = l->count; i + 1 < j; i++) {
         frame_id swap = frames[i];
         frames[i] = frames[--j];
         frames[j] = swap;
     }
-    if (l->count)
-        l->run = trie_descend(&t->sequences, 0, frames, l->count, NULL);
+    l->run = trie_descend(&t->sequences, 0, frames, l->count, NULL);
 }
 
 /* What a location has besides its lines. */
