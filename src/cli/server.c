@@ -99,7 +99,7 @@ static const struct server_options server_defaults = {
 
 const struct command command_server = {
     .name = "server",
-    .summary = "serve the history of many machines, and take profiles of other agents",
+    .summary = "serve a store, and take profiles that other agents push",
     .usage = "[OPTION...]",
     .examples = "  stoke server --store fleet.db\n"
                 "  stoke server --store clickhouse://stoke@db:8443/stoke --listen "

@@ -109,7 +109,7 @@ void api_metrics(struct daemon_api *api, const struct http_query *q, struct http
         r->body.failed = true;
     openmetrics_write(&r->body, &m);
     put_own(&r->body, &q->totals);
-    if (api->metrics)
+    if (api->requested_rate)
         put_rate(&r->body, api);
     put_store(&r->body, api->history);
     if (api->intake)

@@ -32,6 +32,9 @@ struct api_route {
 /* The i-th one; NULL after the last. */
 const struct api_route *api_route_at(size_t i);
 
+/* Whether a route does anything here: a daemon takes no profiles, and a server records nothing. */
+bool api_serves(const struct daemon_api *api, const struct api_route *route);
+
 /* How long clients share a reply, ns: what changes each second; what the page shows as a
  * mean of 10 s. */
 #define API_SHARED_SHORT ((uint64_t)900000000)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/server.h"
 #include "daemon/api.h"
+#include "os/machine.h"
 #include "os/wait.h"
 #include <stdlib.h>
+
+#define TURN_MS 500
 
 struct server {
     const struct server_settings *settings;
@@ -10,6 +13,7 @@ struct server {
     struct os_wait wait;
     struct daemon_history history;
     struct daemon_intake intake;
+    struct daemon_metrics metrics; /* of this machine: the page follows them */
     struct daemon_api api;
     struct http_settings http_settings;
     struct http_server *http; /* or NULL */
@@ -26,6 +30,7 @@ static bool start_http(struct server *s, struct error *err)
 {
     const struct server_settings *settings = s->settings;
     s->api.store = settings->store;
+    s->api.metrics = &s->metrics;
     if (!settings->only_reads) {
         s->api.history = &s->history;
         s->api.intake = &s->intake;
@@ -49,8 +54,10 @@ static bool run(struct server *s, struct error *err)
 {
     if (!os_wait_init(&s->wait, err) || !open_store(s, err) || !start_http(s, err))
         return false;
-    while (!(os_wait_for(&s->wait, -1) & OS_WAIT_STOP))
-        continue;
+    while (!(os_wait_for(&s->wait, TURN_MS) & OS_WAIT_STOP)) {
+        daemon_metrics_turn(&s->metrics, os_clock_monotonic(), os_clock_real());
+        daemon_api_send(&s->api, s->http);
+    }
     return true;
 }
 
@@ -67,14 +74,15 @@ bool server_run(const struct server_settings *settings,
     s->history.limits = settings->limits;
     s->history.is_direct = true;
     s->intake.history = &s->history;
-    bool ok = daemon_history_init(&s->history) && daemon_intake_init(&s->intake) &&
-                      daemon_api_init(&s->api)
+    bool ok = daemon_metrics_init(&s->metrics) && daemon_history_init(&s->history) &&
+                      daemon_intake_init(&s->intake) && daemon_api_init(&s->api)
                   ? run(s, err)
                   : error_memory(err);
     http_server_stop(s->http);
     daemon_api_deinit(&s->api);
     daemon_intake_deinit(&s->intake);
     daemon_history_deinit(&s->history);
+    daemon_metrics_deinit(&s->metrics);
     os_wait_deinit(&s->wait);
     free(s);
     return ok;

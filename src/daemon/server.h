@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page and the API over a store, with the entrances for agents, and without sampling.
  *
- * The threads of the HTTP server do all the work; the loop only waits for the end. */
+ * The threads of the HTTP server do the work of requests. The loop reads the metrics of this
+ * machine each second, which the page follows; they are in memory only. */
 #ifndef STOKE_DAEMON_SERVER_H
 #define STOKE_DAEMON_SERVER_H
 

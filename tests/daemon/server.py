@@ -190,11 +190,11 @@ class Server:
 
     def total(self, name, **labels):
         """A counter of /metrics."""
-        wanted = "{" + ",".join(f'{k}="{v}"' for k, v in labels.items()) + "} "
+        requested = "{" + ",".join(f'{k}="{v}"' for k, v in labels.items()) + "} "
         for line in self.ask("/metrics")[2].decode().splitlines():
-            if line.startswith(name + "_total" + wanted):
+            if line.startswith(name + "_total" + requested):
                 return int(line.rpartition(" ")[2])
-        raise AssertionError(f"no {name}{wanted}")
+        raise AssertionError(f"no {name}{requested}")
 
     def stop(self, number=signal.SIGTERM):
         if self.process.poll() is None:
@@ -452,21 +452,21 @@ def again(folder):
     """A server that was stopped has stored all; another one continues; two are refused."""
     server = Server(folder)
     try:
-        taken(server.ingest("kept", "a;b 10\n"))
+        taken(server.ingest("again", "a;b 10\n"))
         done = subprocess.run([tap.STOKE, "server", "--store", server.store, "--listen", "127.0.0.1:0"],
                               stderr=subprocess.PIPE, text=True, check=False, timeout=tap.TIMEOUT)
         assert done.returncode == 1 and "another process writes it" in done.stderr, done.stderr
         reader = Server(folder, "--read-only")
         try:
-            refused(reader.ingest("kept", "a;b 10\n"), status=501)
+            refused(reader.ingest("again", "a;b 10\n"), status=501)
             assert b"a;b" in reader.ask(f"/api/profile?from={NOW - 60}&to=now&format=folded")[2]
         finally:
             expect(reader.stop(), 0)
         server.process.kill()
         server.process.wait()
         server = Server(folder)
-        taken(server.ingest("kept", "a;b 10\n"))
-        expect(server.fold("service=kept"), {"a;b": 2e8})
+        taken(server.ingest("again", "a;b 10\n"))
+        expect(server.fold("service=again"), {"a;b": 2e8})
     finally:
         expect(server.stop(signal.SIGINT), 0)
 
