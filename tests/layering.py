@@ -36,16 +36,17 @@ MAY_INCLUDE = {
     "resolve": ["os", "interpreter"],
     "record": ["resolve", "perf"],
     "engine": ["record", "import", "transform", "export", "trace", "metrics"],
+    "ingest": ["import"],
     "store": ["engine"],
     "lepd": ["os", "codec", "metrics", "model"],
     "http": ["os", "codec"],
-    "daemon": ["store", "lepd", "http"],
+    "daemon": ["store", "lepd", "http", "ingest"],
     "cli": ["daemon"],
     "agents": ["base"],
 }
 
 PURE = ["base", "codec", "model", "analysis", "symbol", "unwind", "interpreter", "trace", "perf", "import", "transform",
-        "export", "metrics"]
+        "export", "metrics", "ingest"]
 
 # Headers of the compiler and of memory, which are at home everywhere.
 PURE_HEADERS = {

@@ -151,13 +151,25 @@ static const struct api_route *find_route(const struct http_query *q, bool *has_
     return NULL;
 }
 
-static void refuse(struct http_reply *r, bool has_path)
+bool api_serves(const struct daemon_api *api, const struct api_route *route)
+{
+    if (route->answer == api_ingest || route->answer == api_push ||
+        route->answer == api_otlp)
+        return api->intake != NULL;
+    if (route->answer == api_record || route->answer == api_record_stop ||
+        route->answer == api_recording || route->answer == api_recorded)
+        return api->recording != NULL;
+    return true;
+}
+
+static void refuse(const struct daemon_api *api, struct http_reply *r, bool has_path)
 {
     r->status = has_path ? STATUS_METHOD : STATUS_MISSING;
     output_text(&r->body, has_path ? "This address has another method.\n"
                                    : "No such address. There are:\n");
     for (size_t i = 0; i < ROUTES && !has_path; i++)
-        output_format(&r->body, "%s %s\n", routes[i].method, routes[i].path);
+        if (api_serves(api, &routes[i]))
+            output_format(&r->body, "%s %s\n", routes[i].method, routes[i].path);
 }
 
 static int64_t memory_of_request(const struct daemon_api *api)
@@ -175,7 +187,7 @@ void daemon_api_answer(void *context, const struct http_query *q, struct http_re
     bool has_path;
     const struct api_route *route = find_route(q, &has_path);
     if (!route) {
-        refuse(r, has_path);
+        refuse(context, r, has_path);
         return;
     }
     before = arena_count_in(&bound);

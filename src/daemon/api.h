@@ -9,6 +9,7 @@
 
 #include "daemon/budget.h"
 #include "daemon/history.h"
+#include "daemon/intake.h"
 #include "daemon/metrics.h"
 #include "daemon/processes.h"
 #include "daemon/recent.h"
@@ -28,6 +29,7 @@ struct daemon_api {
     struct daemon_recent *recent;       /* NULL: the store only */
     struct daemon_history *history;     /* NULL: no process writes the store */
     struct daemon_recording *recording; /* NULL: no process records */
+    struct daemon_intake *intake;       /* NULL: agents cannot push */
 
     /* Private. */
     struct daemon_processes processes;

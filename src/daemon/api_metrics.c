@@ -62,14 +62,14 @@ static void put_rate(struct output *o, const struct daemon_api *api)
 static void put_own(struct output *o, const struct http_totals *totals)
 {
     openmetrics_family(o, "process_cpu_seconds", OPENMETRICS_COUNTER, "seconds",
-                       "CPU time of stoke daemon.");
+                       "CPU time of this process.");
     output_format(o, "process_cpu_seconds_total %f\n", (double)os_own_cpu_time() / 1e9);
     openmetrics_family(o, "process_resident_memory_bytes", OPENMETRICS_GAUGE, "bytes",
-                       "Resident memory of stoke daemon.");
+                       "Resident memory of this process.");
     output_format(o, "process_resident_memory_bytes %llu\n",
                   (unsigned long long)os_own_bytes());
     openmetrics_family(o, "process_peak_memory_bytes", OPENMETRICS_GAUGE, "bytes",
-                       "Peak resident memory of stoke daemon.");
+                       "Peak resident memory of this process.");
     output_format(o, "process_peak_memory_bytes %llu\n",
                   (unsigned long long)os_own_peak_bytes());
     openmetrics_family(o, "stoke_http_requests", OPENMETRICS_COUNTER, "",
@@ -109,8 +109,11 @@ void api_metrics(struct daemon_api *api, const struct http_query *q, struct http
         r->body.failed = true;
     openmetrics_write(&r->body, &m);
     put_own(&r->body, &q->totals);
-    put_rate(&r->body, api);
+    if (api->requested_rate)
+        put_rate(&r->body, api);
     put_store(&r->body, api->history);
+    if (api->intake)
+        api_put_intake(&r->body, api->intake);
     openmetrics_end(&r->body);
     r->type = OPENMETRICS_TYPE;
     metrics_deinit(&m);

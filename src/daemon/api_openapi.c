@@ -148,17 +148,18 @@ static void put_route(struct json_writer *w, const struct api_route *route)
 void api_openapi(struct daemon_api *api, const struct http_query *q, struct http_reply *r)
 {
     struct json_writer w = {.out = &r->body};
-    (void)api, (void)q;
+    (void)q;
     r->type = "application/json";
     json_begin(&w, JSON_OBJECT);
     put_text(&w, "openapi", "3.1.0");
     begin_member(&w, "info", JSON_OBJECT);
-    put_text(&w, "title", "stoke daemon");
+    put_text(&w, "title", api->recording ? "stoke daemon" : "stoke server");
     put_text(&w, "version", STOKE_VERSION);
     json_end(&w, JSON_OBJECT);
     begin_member(&w, "paths", JSON_OBJECT);
     for (size_t i = 0; api_route_at(i); i++)
-        put_route(&w, api_route_at(i));
+        if (api_serves(api, api_route_at(i)))
+            put_route(&w, api_route_at(i));
     json_end(&w, JSON_OBJECT);
     json_end(&w, JSON_OBJECT);
 }

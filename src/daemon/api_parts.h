@@ -9,6 +9,8 @@
 #define STATUS_MISSING 404u
 #define STATUS_METHOD 405u
 #define STATUS_CONFLICT 409u
+#define STATUS_TOO_LARGE 413u
+#define STATUS_TYPE 415u
 #define STATUS_FAILED 500u
 #define STATUS_UNSUPPORTED 501u
 #define STATUS_UNAVAILABLE 503u
@@ -30,6 +32,9 @@ struct api_route {
 /* The i-th one; NULL after the last. */
 const struct api_route *api_route_at(size_t i);
 
+/* Whether a route does anything here: a daemon takes no profiles, and a server records nothing. */
+bool api_serves(const struct daemon_api *api, const struct api_route *route);
+
 /* How long clients share a reply, ns: what changes each second; what the page shows as a
  * mean of 10 s. */
 #define API_SHARED_SHORT ((uint64_t)900000000)
@@ -48,6 +53,9 @@ bool api_store_is_absent(const struct daemon_api *api, struct error *err);
 
 /* The same request of other clients gets this reply during so many ns. */
 void api_share(struct http_reply *r, uint64_t time);
+
+/* Writes the metrics of the entrances for agents. */
+void api_put_intake(struct output *o, struct daemon_intake *intake);
 
 /* Reads `from` and `to`; by default the last `seconds`. */
 bool api_read_span(const struct http_query *q, uint64_t seconds, struct store_span *span,

@@ -7,6 +7,7 @@
 #include "codec/protobuf.h"
 #include "daemon/api_parts.h"
 #include "daemon/flame_levels.h"
+#include "daemon/profile_types.h"
 #include "daemon/pyroscope.h"
 #include "daemon/selector.h"
 #include "export/exporter.h"
@@ -99,6 +100,15 @@ static bool span_of(const struct pyroscope_request *r, struct store_span *span,
     return true;
 }
 
+/* Five names with colons between them. */
+static bool is_type(struct str type)
+{
+    size_t colons = 0;
+    for (size_t i = 0; i < type.len; i++)
+        colons += type.ptr[i] == ':';
+    return colons == 4 && type.len < PROFILE_TYPE_SIZE;
+}
+
 /* The samples that the request selects; the caller destroys them. */
 static struct profile *select_samples(struct call *c, bool keep, struct error *err)
 {
@@ -106,8 +116,8 @@ static struct profile *select_samples(struct call *c, bool keep, struct error *e
     struct selector selector = {.arena = &c->arena};
     struct store_span span = {0, 0};
     struct profile *p = NULL;
-    if (r->type.len && !str_equal(r->type, STR(PYROSCOPE_TYPE))) {
-        error_set(err, "unknown profile type; there is " PYROSCOPE_TYPE);
+    if (r->type.len && !is_type(r->type)) {
+        error_set(err, "invalid profile type '%.*s'", STR_ARG(str_head(r->type, 100)));
         return NULL;
     }
     for (size_t i = 0; i < r->selector_count; i++)
@@ -116,7 +126,8 @@ static struct profile *select_samples(struct call *c, bool keep, struct error *e
     if (!span_of(r, &span, err))
         return NULL;
     p = api_read_profile(c->api, &span, keep, err);
-    if (p && !selector_apply(&selector, p)) {
+    if (p && !(selector_apply(&selector, p) &&
+               (!r->type.len || profile_type_retain(p, r->type)))) {
         error_memory(err);
         profile_destroy(p);
         return NULL;
@@ -126,34 +137,103 @@ static struct profile *select_samples(struct call *c, bool keep, struct error *e
 
 /* --- Types and labels ----------------------------------------------------------------- */
 
+#define TYPES_MAX 256
+
+/* The profile types of the span; a daemon that samples has one. */
+static struct profile_type *find_types(struct call *c, size_t *count, struct error *err)
+{
+    struct profile_type *types = arena_zalloc(&c->arena, TYPES_MAX, sizeof *types);
+    struct profile *p;
+    *count = 0;
+    if (!types) {
+        error_memory(err);
+        return NULL;
+    }
+    profile_type_cpu(&types[(*count)++]);
+    if (c->api->recording)
+        return types;
+    p = select_samples(c, false, err);
+    if (!p)
+        return NULL;
+    for (event_id e = 1; e < p->event_count && *count < TYPES_MAX; e++) {
+        struct profile_type *type = &types[*count];
+        bool known = false;
+        profile_type_of(p, e, type);
+        for (size_t i = 0; i < *count && !known; i++)
+            known = strcmp(types[i].id, type->id) == 0;
+        *count += !known;
+    }
+    for (size_t i = 1; i < *count; i++) { /* the profile's texts end here */
+        types[i].name = arena_str(&c->arena, types[i].name);
+        types[i].sample = arena_str(&c->arena, types[i].sample);
+        types[i].period = arena_str(&c->arena, types[i].period);
+    }
+    profile_destroy(p);
+    return types;
+}
+
+static void put_type(struct call *c, const struct profile_type *t, struct json_writer *w)
+{
+    const struct {
+        uint32_t field;
+        const char *key;
+        struct str value;
+    } members[] = {{1, "ID", str_of(t->id)},     {2, "name", t->name},
+                   {4, "sampleType", t->sample}, {5, "sampleUnit", t->unit},
+                   {6, "periodType", t->period}, {7, "periodUnit", t->period_unit}};
+    struct output type = OUTPUT_BUFFER;
+    if (c->json)
+        json_begin(w, JSON_OBJECT);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (c->json)
+            json_member_str(w, members[i].key, members[i].value);
+        else
+            proto_put_str(&type, members[i].field, members[i].value);
+    if (c->json)
+        json_end(w, JSON_OBJECT);
+    else
+        proto_put_bytes(&c->reply->body, 1, output_contents(&type));
+    output_deinit(&type);
+}
+
 static bool answer_types(struct call *c, struct error *err)
 {
-    static const struct {
-        uint32_t field;
-        const char *key, *value;
-    } members[] = {{1, "ID", PYROSCOPE_TYPE}, {2, "name", "process_cpu"},
-                   {4, "sampleType", "cpu"},  {5, "sampleUnit", "nanoseconds"},
-                   {6, "periodType", "cpu"},  {7, "periodUnit", "nanoseconds"}};
-    struct output *o = &c->reply->body, type = OUTPUT_BUFFER;
-    struct json_writer w = {.out = o};
-    (void)err;
-    if (!c->json) {
-        for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-            proto_put_str(&type, members[i].field, str_of(members[i].value));
-        proto_put_bytes(o, 1, output_contents(&type));
-        output_deinit(&type);
-        return true;
+    struct json_writer w = {.out = &c->reply->body};
+    size_t count;
+    struct profile_type *types = find_types(c, &count, err);
+    if (!types)
+        return false;
+    if (c->json) {
+        json_begin(&w, JSON_OBJECT);
+        json_put_key(&w, "profileTypes");
+        json_begin(&w, JSON_ARRAY);
     }
-    json_begin(&w, JSON_OBJECT);
-    json_put_key(&w, "profileTypes");
-    json_begin(&w, JSON_ARRAY);
-    json_begin(&w, JSON_OBJECT);
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        json_member_str(&w, members[i].key, str_of(members[i].value));
-    json_end(&w, JSON_OBJECT);
-    json_end(&w, JSON_ARRAY);
-    json_end(&w, JSON_OBJECT);
+    for (size_t i = 0; i < count; i++)
+        put_type(c, &types[i], &w);
+    if (c->json) {
+        json_end(&w, JSON_ARRAY);
+        json_end(&w, JSON_OBJECT);
+    }
     return true;
+}
+
+/* The values of the label for types, of which each name may occur several times. */
+static bool answer_type_values(struct call *c, bool by_name, struct error *err)
+{
+    size_t count, used = 0;
+    struct profile_type *types = find_types(c, &count, err);
+    struct str *values = types ? arena_zalloc(&c->arena, count, sizeof *values) : NULL;
+    for (size_t i = 0; values && i < count; i++) {
+        struct str value = by_name ? types[i].name : str_of(types[i].id);
+        bool known = false;
+        for (size_t k = 0; k < used && !known; k++)
+            known = str_equal(values[k], value);
+        values[used] = value;
+        used += !known;
+    }
+    if (values)
+        put_names(c, values, used);
+    return values || (types && error_memory(err));
 }
 
 static const char *const extra_names[] = {"service_name", "__profile_type__", "__name__"};
@@ -214,15 +294,9 @@ static struct str *distinct_values(struct call *c, const struct profile *p,
 
 static bool answer_label_values(struct call *c, struct error *err)
 {
-    struct str fixed = STR("");
-    if (str_equal(c->request.name, STR("__profile_type__")))
-        fixed = STR(PYROSCOPE_TYPE);
-    else if (str_equal(c->request.name, STR("__name__")))
-        fixed = STR("process_cpu");
-    if (fixed.len) {
-        put_names(c, &fixed, 1);
-        return true;
-    }
+    bool by_name = str_equal(c->request.name, STR("__name__"));
+    if (by_name || str_equal(c->request.name, STR("__profile_type__")))
+        return answer_type_values(c, by_name, err);
     struct profile *p = select_samples(c, false, err);
     size_t count = 0;
     if (!p)
@@ -619,8 +693,11 @@ void api_querier(struct daemon_api *api, const struct http_query *q, struct http
 /* --- /pyroscope/render ---------------------------------------------------------------- */
 
 static void put_render(const struct flame_levels *f, const struct store_span *span,
-                       double rate, struct output *o)
+                       double rate, struct str type, struct output *o)
 {
+    struct str rest = type, unit = STR("");
+    for (int i = 0; i < 3; i++)
+        unit = str_cut(&rest, ':');
     struct json_writer w = {.out = o};
     json_begin(&w, JSON_OBJECT);
     json_member_u64(&w, "version", 1);
@@ -644,8 +721,8 @@ static void put_render(const struct flame_levels *f, const struct store_span *sp
     json_member_str(&w, "format", STR("single"));
     json_member_str(&w, "spyName", STR("stoke"));
     json_member_double(&w, "sampleRate", rate);
-    json_member_str(&w, "units", STR("nanoseconds"));
-    json_member_str(&w, "name", STR(PYROSCOPE_TYPE));
+    json_member_str(&w, "units", unit);
+    json_member_str(&w, "name", type);
     json_end(&w, JSON_OBJECT);
     json_put_key(&w, "timeline");
     json_begin(&w, JSON_OBJECT);
@@ -665,6 +742,9 @@ static bool render(struct call *c, const struct http_query *q, struct error *err
     struct store_span span = {0, 0};
     uint64_t most = 1024;
     struct flame_levels f;
+    struct profile_type cpu;
+    profile_type_cpu(&cpu);
+    c->request.type = str_of(cpu.id);
     if (!api_read_span_to(q, "until", DEFAULT_MS / 1000, &span, err))
         return false;
     nodes = http_query_argument(q, "max-nodes");
@@ -673,14 +753,18 @@ static bool render(struct call *c, const struct http_query *q, struct error *err
         return error_set(err, "invalid number of nodes");
     c->request.start = span.from / MS;
     c->request.end = span.to / MS;
-    if (query)
-        c->request.selectors[c->request.selector_count++] = str_of(query);
+    if (query) {
+        struct str text = str_of(query),
+                   type = str_trim(str_head(text, str_find(text, '{')));
+        c->request.selectors[c->request.selector_count++] = text;
+        c->request.type = is_type(type) ? type : c->request.type;
+    }
     struct profile *p = select_samples(c, false, err);
     if (!p)
         return false;
     bool ok = flame_levels_init(&f, p, (size_t)most, err);
     if (ok)
-        put_render(&f, &span, p->facts.rate, &c->reply->body);
+        put_render(&f, &span, p->facts.rate, c->request.type, &c->reply->body);
     flame_levels_deinit(&f);
     profile_destroy(p);
     return ok;

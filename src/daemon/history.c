@@ -59,8 +59,9 @@ static void note_failure(struct daemon_history *h, const struct error *err)
 {
     struct daemon_store_state *s = &h->state;
     if (!s->failing)
-        engine_note(h->report, "%s: %s; sampling continues, windows are stored later",
-                    err->file, err->message);
+        engine_note(h->report, "%s: %s; %s", err->file, err->message,
+                    h->is_direct ? "agents have to send again"
+                                 : "sampling continues, windows are stored later");
     os_lock_acquire(&h->lock);
     if (!s->failing) {
         s->failing_since = os_clock_real();
@@ -79,7 +80,8 @@ static void note_success(struct daemon_history *h)
         engine_note(h->report, "the store can be written again; %llu windows are lost",
                     (unsigned long long)h->dropped);
     else if (s->failing)
-        engine_note(h->report, "the store can be written again; nothing is lost");
+        engine_note(h->report, "the store can be written again%s",
+                    h->is_direct ? "" : "; nothing is lost");
     os_lock_acquire(&h->lock);
     s->failing = false;
     s->pending = 0;
@@ -135,6 +137,21 @@ bool daemon_history_add(struct daemon_history *h, const struct store_window *w,
     bool retained = is_fixed && h->store->kind->retain(h->store, &h->limits, w->end,
                                                        ok ? err : &ignored);
     if (ok && retained)
+        note_success(h);
+    else
+        note_failure(h, err);
+    return ok;
+}
+
+bool daemon_history_store(struct daemon_history *h, const struct store_window *w,
+                          uint64_t now, struct error *err)
+{
+    struct error ignored;
+    const struct store_kind *kind = h->store->kind;
+    bool is_fixed = fix(h, err), ok = is_fixed && kind->add(h->store, w, err);
+    if (is_fixed) /* also makes room when the disk is full */
+        kind->retain(h->store, &h->limits, now, &ignored);
+    if (ok)
         note_success(h);
     else
         note_failure(h, err);

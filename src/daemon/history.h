@@ -28,6 +28,7 @@ struct daemon_history {
     struct store_window pending[DAEMON_PENDING_MAX]; /* oldest first; owns the profiles */
     size_t pending_count;
     uint64_t dropped; /* windows that were lost since the store failed */
+    bool is_direct;   /* daemon_history_store is used: callers have what is not stored */
     bool is_last; /* set by the caller: no window follows, so nothing is left for later */
     struct os_lock lock;
     struct daemon_store_state state; /* under the lock */
@@ -41,6 +42,10 @@ bool daemon_history_init(struct daemon_history *h); /* false when memory is shor
  * cannot be written. */
 bool daemon_history_add(struct daemon_history *h, const struct store_window *w,
                         struct error *err);
+
+/* Stores the window, or fails: nothing of it is retained then. One thread at a time. */
+bool daemon_history_store(struct daemon_history *h, const struct store_window *w,
+                          uint64_t now, struct error *err);
 
 /* For other threads. */
 void daemon_history_state(struct daemon_history *h, struct daemon_store_state *state);

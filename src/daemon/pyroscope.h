@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/output.h"
 
-#define PYROSCOPE_TYPE "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
 #define PYROSCOPE_LIST_MAX 32
 
 /* The fields of all requests; those that a request does not have are 0. */

@@ -23,7 +23,9 @@ struct exchange {
     struct output key;         /* of requests that are the same; empty: none are */
     const char *path, *method; /* of the connection */
     struct http_reply reply;
+    size_t counted; /* bytes of the body, in body_bytes of the server */
     bool is_too_large, is_answered;
+    bool is_one_too_many; /* other requests have taken the room for bodies */
 };
 
 struct http_worker {
@@ -44,6 +46,7 @@ struct http_server {
     size_t waiting;
     struct http_totals totals;
     bool stops;
+    size_t body_bytes; /* of all requests; of the thread of libmicrohttpd */
     struct http_worker workers[HTTP_THREADS];
 };
 
@@ -330,6 +333,24 @@ static struct exchange *create_exchange(struct MHD_Connection *c, const char *pa
     return x;
 }
 
+static size_t body_max(const struct http_server *s)
+{
+    return s->settings->body_max ? s->settings->body_max : HTTP_BODY_MAX;
+}
+
+/* A part of the body. What is too large is read without being held. */
+static void receive(struct http_server *s, struct exchange *x, const char *bytes,
+                    size_t size)
+{
+    x->is_too_large |= x->body.used + size > body_max(s);
+    x->is_one_too_many |= s->body_bytes + size > HTTP_BODIES_MAX;
+    if (x->is_too_large || x->is_one_too_many)
+        return;
+    output_bytes(&x->body, bytes, size);
+    x->counted += size;
+    s->body_bytes += size;
+}
+
 static enum MHD_Result on_request(void *context, struct MHD_Connection *c,
                                   const char *path, const char *method,
                                   const char *version, const char *body,
@@ -344,12 +365,13 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *c,
         return x ? begin(s, x, &ended) : MHD_NO;
     }
     if (*body_size) {
-        x->is_too_large |= x->body.used + *body_size > HTTP_BODY_MAX;
-        if (!x->is_too_large)
-            output_bytes(&x->body, body, *body_size);
+        receive(s, x, body, *body_size);
         *body_size = 0;
         return MHD_YES;
     }
+    if (x->is_one_too_many)
+        return send_refusal(s, x, MHD_HTTP_SERVICE_UNAVAILABLE,
+                            "Too many large requests arrive at the same time.\n");
     if (x->is_answered)
         return send_reply(s, x);
     if (enqueue(s, x))
@@ -361,9 +383,10 @@ static void on_completed(void *context, struct MHD_Connection *c, void **state,
                          enum MHD_RequestTerminationCode how)
 {
     struct exchange *x = *state;
-    (void)context, (void)c, (void)how;
+    (void)c, (void)how;
     if (!x)
         return;
+    ((struct http_server *)context)->body_bytes -= x->counted;
     output_deinit(&x->body);
     output_deinit(&x->key);
     output_deinit(&x->reply.body);

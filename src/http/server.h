@@ -24,6 +24,7 @@
 #define HTTP_WAITING_MAX 64 /* requests that wait for these; others are refused (503) */
 #define HTTP_STREAMS_MAX 64 /* clients that receive events */
 #define HTTP_BODY_MAX ((size_t)1 << 20)
+#define HTTP_BODIES_MAX ((size_t)256 << 20) /* of all requests at the same time */
 #define HTTP_TOKEN_MIN 16
 #define HTTP_INVITE_SIZE 33 /* with the null */
 
@@ -75,6 +76,7 @@ struct http_settings {
     const char *token;   /* NULL: none; then the address must be a loopback address */
     /* PEM texts of a certificate and its private key: TLS. NULL: none */
     const char *certificate, *key;
+    size_t body_max; /* bytes of a request's body; 0: HTTP_BODY_MAX */
 
     /* Answers a request. Several threads call it at the same time. */
     void (*answer)(void *context, const struct http_query *q, struct http_reply *r);

@@ -93,20 +93,6 @@ static bool check_events(const struct profile *p, const struct transform_words *
     return true;
 }
 
-/* The map of the events that remain. */
-static event_id *choose_events(struct rewrite *r, const struct filter_options *o)
-{
-    const struct profile *p = r->from;
-    event_id *map = arena_zalloc(&r->arena, p->event_count, sizeof *map);
-    for (event_id e = 1; map && e < p->event_count; e++) {
-        struct str name = profile_string(p, p->events[e].name);
-        if ((o->events.count == 0 || event_in(&o->events, name)) &&
-            !event_in(&o->drop_events, name))
-            map[e] = builder_event(r->to, name, p->events[e].unit);
-    }
-    return map;
-}
-
 /* --- Threads ------------------------------------------------------------------------ */
 
 static unsigned char *choose_threads(struct rewrite *r, const struct filter_options *o)
@@ -214,6 +200,38 @@ static bool choose_labels(struct rewrite *r, struct filter *f)
     return true;
 }
 
+/* --- Events that remain ------------------------------------------------------------- */
+
+/* By event: whether samples with the requested labels have it. What other programs measure,
+ * in a store of many, would be shown empty. NULL when memory is short. */
+static bool *events_with_labels(struct rewrite *r, const struct filter *f)
+{
+    const struct profile *p = r->from;
+    bool *has = arena_zalloc(&r->arena, p->event_count, sizeof *has), any = false;
+    for (size_t i = 0; has && f->labels && i < p->sample_count; i++)
+        if (f->labels[profile_labels(p, i)])
+            any = has[p->samples[i].event] = true;
+    if (has && (!any || p->facts.differential))
+        memset(has, true, p->event_count * sizeof *has);
+    return has;
+}
+
+/* The map of the events that remain. */
+static event_id *choose_events(struct rewrite *r, const struct filter *f)
+{
+    const struct profile *p = r->from;
+    const struct filter_options *o = f->o;
+    event_id *map = arena_zalloc(&r->arena, p->event_count, sizeof *map);
+    const bool *has = events_with_labels(r, f);
+    for (event_id e = 1; map && has && e < p->event_count; e++) {
+        struct str name = profile_string(p, p->events[e].name);
+        if ((o->events.count ? event_in(&o->events, name) : has[e]) &&
+            !event_in(&o->drop_events, name))
+            map[e] = builder_event(r->to, name, p->events[e].unit);
+    }
+    return has ? map : NULL;
+}
+
 static bool check_labels(const struct profile *p, const struct transform_words *words,
                          struct error *err)
 {
@@ -301,12 +319,11 @@ static bool filter_run(const struct profile *from, const struct transform_option
               check_labels(from, &f.o->labels, err) && check_numbers(from, f.o, err) &&
               resolve_times(&f, &from->facts, err);
     if (ok) {
-        r.events = choose_events(&r, f.o);
         f.threads = choose_threads(&r, f.o);
         r.row = sample_stays;
         r.context = &f;
-        bool chosen =
-            r.events && f.threads && choose_outermost(&r, &f) && choose_labels(&r, &f);
+        bool chosen = f.threads && choose_outermost(&r, &f) && choose_labels(&r, &f) &&
+                      (r.events = choose_events(&r, &f)) != NULL;
         ok = chosen ? rewrite_run(&r, err) : error_memory(err);
         /* One side of a differential profile is an ordinary profile. */
         to->profile->facts.differential &= to->profile->event_count > 2;

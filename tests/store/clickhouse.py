@@ -289,10 +289,56 @@ def a_damaged_block_does_not_stop_the_others(case):
     case.check_rows(stored)
 
 
+def start_server(case):
+    """stoke server over the store; its process and port."""
+    errors = os.path.join(case.folder, "errors")
+    with open(errors, "wb") as file:
+        process = subprocess.Popen([tap.STOKE, "server", "--store", case.url("s"), "--listen", "127.0.0.1:0"],
+                                   stderr=file)
+    while process.poll() is None:
+        with open(errors, encoding="utf-8") as file:
+            match = re.search(r"served at port (\d+)", file.read())
+        if match:
+            return process, int(match[1])
+        time.sleep(0.02)
+    raise AssertionError("stoke server has ended")
+
+
+def ask_server(port, path, body=None):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=tap.TIMEOUT)
+    connection.request("POST" if body else "GET", path, body)
+    reply = connection.getresponse()
+    text = reply.read().decode()
+    connection.close()
+    expect(reply.status, 200, text)
+    return text
+
+
+def what_agents_push_is_stored(case):
+    """Also while ClickHouse is down: then it is sent later."""
+    process, port = start_server(case)
+    now = int(time.time())
+    path = f"/ingest?name=web.cpu{{hostname=h1}}&from={now - 20}&until={now - 10}&sampleRate=100"
+    try:
+        ask_server(port, path, "main;a 10\nmain;b 5\n")
+        case.server.kill()
+        ask_server(port, path, "main;a 7\n")
+        case.server.start()
+        until = time.monotonic() + tap.TIMEOUT / 2
+        while case.number("SELECT sum(count) FROM samples") < 22 and time.monotonic() < until:
+            time.sleep(0.05)
+        case.check_rows(22)
+        stacks = ask_server(port, f"/api/profile?from={now - 30}&to=now&format=folded&label=host=h1")
+        expect(sorted(stacks.split()), sorted(["main;a", "170000000", "main;b", "50000000"]))
+    finally:
+        process.send_signal(signal.SIGTERM)
+        expect(process.wait(tap.TIMEOUT), 0, "the status of the server")
+
+
 TESTS = [the_tables_are_created_and_checked, what_is_written_is_read_back,
          rows_that_were_inserted_twice_count_once, a_killed_server_loses_nothing,
          a_killed_agent_loses_nothing, a_full_spool_counts_what_it_drops,
-         a_damaged_block_does_not_stop_the_others]
+         a_damaged_block_does_not_stop_the_others, what_agents_push_is_stored]
 
 
 def main():

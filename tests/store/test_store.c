@@ -456,6 +456,49 @@ static void retention_removes_the_oldest(void **state)
     store_close(s);
 }
 
+#define MANY \
+    66000 /* frames: more than a writer knows, so that the next window is of a new era */
+
+static struct profile *make_many(uint64_t time)
+{
+    struct builder b;
+    struct error err;
+    char name[16];
+    assert_true(builder_init(&b, BUILD_KEEP));
+    event_id event = builder_event(&b, STR("cpu-clock"), UNIT_NANOSECONDS);
+    for (unsigned i = 0; i < MANY; i++) {
+        struct sample s = {.time = time, .cpu = CPU_NONE, .event = event, .count = 1};
+        format_text(name, sizeof name, "many%u", i);
+        s.stack = builder_push(&b, 0, builder_named_frame(&b, str_of(name)));
+        s.weight = 1;
+        builder_add(&b, &s);
+    }
+    struct profile *p = builder_finish(&b, &err);
+    builder_deinit(&b);
+    return p;
+}
+
+/* A window of a new era may be earlier than those of the era before, whose stacks stay. */
+static void late_windows_remove_no_stacks(void **state)
+{
+    struct error err;
+    (void)state;
+    uint64_t time = START * STORE_SECOND, late = time - 100 * STORE_SECOND;
+    struct store *s = store_open(path, STORE_WRITE, &err);
+    assert_non_null(s);
+    struct profile *p = make_many(time);
+    struct store_window w = {.profile = p, .start = time, .end = time + STORE_SECOND};
+    assert_true(s->kind->add(s, &w, &err));
+    profile_destroy(p);
+    add_unnamed(s, late, 1, NULL, 0);
+    struct store_limits none = {0}, size = {.bytes = 1};
+    assert_true(s->kind->retain(s, &none, time, &err));
+    assert_int_equal(count_of(s, late, late + STORE_SECOND), 1);
+    assert_int_equal(count_of(s, time, time + STORE_SECOND), MANY);
+    assert_true(s->kind->retain(s, &size, time, &err));
+    store_close(s);
+}
+
 /* --- Metrics ------------------------------------------------------------------------ */
 
 #define MINUTE_START ((START + 7200) / 60 * 60)
@@ -557,6 +600,7 @@ int main(void)
         cmocka_unit_test(older_versions_are_read_and_continued),
 #endif
         cmocka_unit_test(retention_removes_the_oldest),
+        cmocka_unit_test(late_windows_remove_no_stacks),
         cmocka_unit_test(metrics_are_stored_and_removed),
 #if __has_include(<sqlite3.h>)
         cmocka_unit_test(sums_replace_windows),

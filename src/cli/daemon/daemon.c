@@ -5,10 +5,9 @@
 #include "cli/command.h"
 #include "cli/daemon/trigger_options.h"
 #include "cli/message.h"
+#include "cli/secrets.h"
 #include "daemon/address.h"
-#include "http/server.h"
 #include "lepd/server.h"
-#include "os/machine.h"
 #include "os/stream_server.h"
 #include "os/wait.h"
 
@@ -154,60 +153,25 @@ static const struct option_group daemon_groups[] = {
     {"configuration", config_option_table, 0, NULL},
     {0}};
 
-#define TOKEN_MAX (DAEMON_TOKEN_SIZE - 1)
-
-/* Reads the token; it must outlive the daemon. */
-static bool read_token(const char *path, char room[TOKEN_MAX + 1], struct error *err)
-{
-    char text[TOKEN_MAX];
-    struct str token = str_trim(os_read_text(path, text, sizeof text));
-    format_text(room, TOKEN_MAX + 1, "%.*s", STR_ARG(token));
-    if (token.len >= HTTP_TOKEN_MIN)
-        return true;
-    error_set(err, "'%s' has no token of at least %d characters", path, HTTP_TOKEN_MIN);
-    return error_hint(err, "head -c 24 /dev/urandom | base64 >%s", path);
-}
-
-#define PEM_MAX 65536
-
-/* Reads a PEM file, which must outlive the daemon. */
-static bool read_pem(const char *path, const char **out, struct error *err)
-{
-    static char rooms[2][PEM_MAX];
-    static size_t used;
-    char *room = rooms[used++ % 2];
-    struct str text = os_read_text(path, room, PEM_MAX - 1);
-    if (text.len == 0 || text.len >= PEM_MAX - 1) {
-        error_set(err, "'%s' cannot be read, or is too large", path);
-        return error_hint(err, "--cert and --key are files in PEM format");
-    }
-    room[text.len] = '\0';
-    *out = room;
-    return true;
-}
-
 /* What the HTTP server needs: the token, the certificate and its key. */
-static bool read_secrets(const struct daemon_options *o, char token[TOKEN_MAX + 1],
+static bool read_secrets(const struct daemon_options *o, char token[SECRET_TOKEN_SIZE],
                          struct daemon_settings *s, struct error *err)
 {
     if (o->token_file && o->has_own_token)
         return error_set(err, "--token-file cannot be combined with --own-token");
-    if (o->token_file && !read_token(o->token_file, token, err))
+    if (o->token_file && !secret_read_token(o->token_file, token, err))
         return false;
     if (o->has_own_token && !daemon_address_make_token(token))
         return error_set(err, "there are no random bytes for a token");
     s->token = o->token_file || o->has_own_token ? token : NULL;
-    if (!o->certificate != !o->key)
-        return error_set(err, "--cert needs --key, and --key needs --cert");
-    return !o->certificate || (read_pem(o->certificate, &s->certificate, err) &&
-                               read_pem(o->key, &s->key, err));
+    return secret_read_certificate(o->certificate, o->key, &s->certificate, &s->key, err);
 }
 
 static int daemon_command(void *settings, int word_count, char **words)
 {
     const struct daemon_options *o = settings;
     struct error err = {.location = LOCATION_NONE};
-    char token[TOKEN_MAX + 1];
+    char token[SECRET_TOKEN_SIZE];
     char room[4096];
     struct daemon_settings s = {
         .store =

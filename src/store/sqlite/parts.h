@@ -55,6 +55,7 @@ struct sqlite_known {
     uint64_t era;                /* first id of the stacks that are known */
     uint64_t era_start;          /* ns: when it began; 0: nothing was read yet */
     uint64_t next;               /* id of the next new stack */
+    uint64_t newest;             /* ns: the latest start of a window so far */
 };
 
 #define SQLITE_ROLLUPS 2 /* of hours, of days */

@@ -194,12 +194,21 @@ static bool read_era(struct adding *a, struct error *err)
     return ok;
 }
 
+/* Retention removes the stacks of the eras before one that began before all windows. Windows that
+ * agents push may be earlier than some of an era before: an era begins after all of these. */
+static uint64_t time_of_stacks(const struct adding *a)
+{
+    uint64_t newest = a->s->known.newest;
+    return a->w->start > newest ? a->w->start : newest + 1;
+}
+
 static void begin_era(struct adding *a)
 {
     struct sqlite_known *k = &a->s->known;
-    uint64_t next = k->next;
+    uint64_t next = k->next, newest = k->newest;
     sqlite_forget(a->s);
-    *k = (struct sqlite_known){.next = next, .era = next, .era_start = a->w->start};
+    *k = (struct sqlite_known){.next = next, .era = next, .newest = newest};
+    k->era_start = time_of_stacks(a);
 }
 
 /* What is known at the start of a window. Damaged stacks are not used again. */
@@ -213,6 +222,7 @@ static bool prepare_known(struct adding *a, struct error *err)
         uint64_t last = number_of(a, "SELECT max(first + count - 1) FROM stacks");
         ok = read_era(a, &ignored);
         k->next = 1 + (old > last ? old : last);
+        k->newest = number_of(a, "SELECT max(start) FROM window");
     }
     if (!ok || k->era == 0 || k->stacks.count >= KNOWN_STACKS_MAX ||
         k->frames.count + k->series.count >= KNOWN_OTHERS_MAX ||
@@ -257,7 +267,7 @@ static bool add_stacks(struct adding *a, struct error *err)
         sqlite3_bind_int64(q, 1, (sqlite3_int64)a->first);
         sqlite3_bind_int64(q, 2, (sqlite3_int64)a->added_count);
         sqlite3_bind_int64(q, 3, (sqlite3_int64)a->s->known.era);
-        sqlite3_bind_int64(q, 4, (sqlite3_int64)a->w->start);
+        sqlite3_bind_int64(q, 4, (sqlite3_int64)time_of_stacks(a));
         sqlite_bind_bytes(q, 5, output_contents(&data));
         ok = insert(a, q, &id, err);
         sqlite3_clear_bindings(q);
@@ -381,6 +391,8 @@ static bool add_window(struct adding *a, struct error *err)
         ok = insert(a, q, &id, err);
         sqlite3_clear_bindings(q);
     }
+    if (a->w->start > a->s->known.newest)
+        a->s->known.newest = a->w->start;
     output_deinit(&data);
     return ok;
 }
