@@ -153,8 +153,8 @@ static const struct api_route *find_route(const struct http_query *q, bool *has_
 
 bool api_serves(const struct daemon_api *api, const struct api_route *route)
 {
-    if (route->answer == api_ingest || route->answer == api_push ||
-        route->answer == api_otlp)
+    if (route->answer == api_ingest || route->answer == api_ingest_below ||
+        route->answer == api_push || route->answer == api_otlp)
         return api->intake != NULL;
     if (route->answer == api_record || route->answer == api_record_stop ||
         route->answer == api_recording || route->answer == api_recorded)

@@ -116,6 +116,13 @@ void api_ingest(struct daemon_api *api, const struct http_query *q, struct http_
     end(api, &request, ok, r, &err);
 }
 
+/* Agents of a server that is below a path. */
+void api_ingest_below(struct daemon_api *api, const struct http_query *q,
+                      struct http_reply *r)
+{
+    api_ingest(api, q, r);
+}
+
 /* The media type, without its parameters. */
 static struct str media_type(const struct http_query *q)
 {

@@ -230,6 +230,8 @@ def folded(server):
     taken(server.ingest("renamed{service_name=real}", "q 1\n"))
     expect(server.fold("service=real"), {"q": 1e7})
     taken(server.ingest("empty", ""))
+    taken(server.ask(f"/pyroscope/ingest?name=below&from={NOW - 20}", "q 1\n"))
+    expect(server.fold("service=below"), {"q": 1e7})
 
 
 def trees(server):
