@@ -165,18 +165,18 @@ static bool add_target(struct record_counters *c, int64_t tid, uint32_t cpu,
 static void remove_other_cpus(struct record_counters *c, size_t event, uint32_t *cpus)
 {
     size_t count = record_event_unit_cpus(&c->settings.events.items[event], cpus),
-           kept = 0;
+           left = 0;
     for (size_t i = 0; count && i < c->count; i++) {
         bool counts = c->items[i].event != event;
         for (size_t k = 0; !counts && k < count; k++)
             counts = cpus[k] == c->items[i].cpu;
         if (counts)
-            c->items[kept++] = c->items[i];
+            c->items[left++] = c->items[i];
         else
             close(c->items[i].fd);
     }
     if (count)
-        c->count = kept;
+        c->count = left;
 }
 
 static bool add_cpus(struct record_counters *c, struct error *err)

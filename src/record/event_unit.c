@@ -260,8 +260,8 @@ static void search_type(void *context, struct str unit)
     char room[TEXT_MAX];
     struct record_event e = {.type = 0};
     if (!s->count && unit_type(unit, &e) && e.type == s->type)
-        s->count = os_cpu_list(
-            unit_file(unit, "cpumask", STR(""), room, sizeof room), s->cpus);
+        s->count =
+            os_cpu_list(unit_file(unit, "cpumask", STR(""), room, sizeof room), s->cpus);
 }
 
 size_t record_event_unit_cpus(const struct record_event *e, uint32_t *cpus)

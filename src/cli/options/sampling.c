@@ -237,8 +237,8 @@ const struct option sampling_target_options[] = {
     {"container", 0, "ID",
      "all processes of this container: its id (12 digits at least), or its name in LXC",
      OPTION_PARSED, 0, .parse = parse_container},
-    {"no-inherit", 'i', NULL, "exclude child processes, and new threads",
-     OPTION_FLAG, OFF(alone)},
+    {"no-inherit", 'i', NULL, "exclude child processes, and new threads", OPTION_FLAG,
+     OFF(alone)},
     {0}};
 
 const struct option sampling_thread_options[] = {
