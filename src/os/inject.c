@@ -311,7 +311,7 @@ static bool make_room(struct os_injection *i, struct error *err)
     struct system_call c = {SYS_mmap,
                             {0, ROOM_SIZE, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0}};
-    int64_t address;
+    int64_t address = 0;
     if (!call_system(i, &c, &address, err))
         return false;
     if (address < 0 && address > -4096)
@@ -323,7 +323,7 @@ static bool make_room(struct os_injection *i, struct error *err)
 
 static bool save_errno(struct os_injection *i, struct error *err)
 {
-    uint64_t address;
+    uint64_t address = 0;
     if (!os_inject_call(i, i->code.errno_location, 0, 0, &address, err))
         return false;
     if (!os_process_read(i->tid, address, &i->errno_value, sizeof i->errno_value))

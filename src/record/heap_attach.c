@@ -318,7 +318,7 @@ bool heap_attach_stop(struct heap_attachment *a, struct error *err)
 {
     enum heap_attach_state state;
     uint32_t recording = HEAP_STATE_RECORDING;
-    while ((state = heap_attach_state(a, err)) == HEAP_STATE_GO)
+    while (heap_attach_state(a, err) == HEAP_STATE_GO)
         os_sleep(POLL_MS);
     (void)__atomic_compare_exchange_n(&a->control->state, &recording, HEAP_STATE_STOP,
                                       false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);

@@ -291,9 +291,9 @@ void hooks_start(void)
     is_started();
 }
 
-#define HOOKED(function)                    \
-    {                                       \
-#function, (void (*)(void))function \
+#define HOOKED(function)                      \
+    {                                         \
+#function, (void (*)(void))(function) \
     }
 
 const struct hook hooks[] = {

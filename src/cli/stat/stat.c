@@ -19,8 +19,8 @@
 /* What -d, -dd and -ddd add. */
 static const char *const details[LEVELS] = {
     "L1-dcache-loads,L1-dcache-load-misses,LLC-loads,LLC-load-misses",
-    "L1-icache-loads,L1-icache-load-misses,dTLB-loads,dTLB-load-misses,iTLB-loads,"
-    "iTLB-load-misses",
+    ("L1-icache-loads,L1-icache-load-misses,dTLB-loads,dTLB-load-misses,iTLB-loads,"
+     "iTLB-load-misses"),
     "L1-dcache-prefetches,L1-dcache-prefetch-misses",
 };
 
@@ -194,6 +194,8 @@ static void print_interval(void *context, const struct stat_table *t)
 {
     struct printing *p = context;
     struct output out = OUTPUT_BUFFER;
+    if (p->settings->quiet)
+        return;
     if (is_text(&p->form)) {
         if (!p->has_columns)
             stat_put_columns(&out);
