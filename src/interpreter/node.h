@@ -101,7 +101,7 @@ bool node_string_read(struct memory *m, const struct node_layout *l, uint64_t st
 struct str node_string(struct memory *m, const struct node_layout *l, uint64_t string,
                        struct arena *arena);
 
-/* The number of characters; 0 if the value is no string. */
+/* The number of characters; 0 if the value is not a string. */
 uint32_t node_string_length(struct memory *m, const struct node_layout *l,
                             uint64_t string);
 

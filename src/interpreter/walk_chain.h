@@ -12,7 +12,7 @@ struct interpreter_chain {
     struct memory *memory; /* of objects */
     struct memory *stack;  /* of frames; may be the same */
     const struct interpreter_walk *layout;
-    uint64_t frame; /* the frame pointer; 0: there is no further frame */
+    uint64_t frame; /* the frame pointer; 0: no more frames */
     uint64_t pc;    /* what this frame executes */
     size_t steps;   /* frames so far, native ones, too */
     bool is_cut;    /* the frame is not readable */
