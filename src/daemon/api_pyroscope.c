@@ -742,9 +742,6 @@ static bool render(struct call *c, const struct http_query *q, struct error *err
     struct store_span span = {0, 0};
     uint64_t most = 1024;
     struct flame_levels f;
-    struct profile_type cpu;
-    profile_type_cpu(&cpu);
-    c->request.type = str_of(cpu.id);
     if (!api_read_span_to(q, "until", DEFAULT_MS / 1000, &span, err))
         return false;
     nodes = http_query_argument(q, "max-nodes");
@@ -774,6 +771,9 @@ void api_render(struct daemon_api *api, const struct http_query *q, struct http_
 {
     struct error err = {.message = ""};
     struct call c = {.api = api, .reply = r, .json = true};
+    struct profile_type cpu;
+    profile_type_cpu(&cpu);
+    c.request.type = str_of(cpu.id);
     r->type = "application/json";
     if (!render(&c, q, &err))
         api_fail_read(api, r, STATUS_BAD, &err);

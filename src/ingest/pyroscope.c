@@ -310,10 +310,13 @@ static bool add_pprof(struct ingest *in, struct form *f, struct ingest_about *ab
         return ingest_add_format(in, "pprof", f->profile, about, err);
     struct profile *p = ingest_read_format(in, "pprof", f->profile, err);
     struct profile *before = p ? ingest_read_format(in, "pprof", f->before, err) : NULL;
-    if (before)
-        p = subtract(in, p, before, f, err);
-    bool ok = p && before && ingest_add(in, p, about, err);
-    profile_destroy(p);
+    if (!before) {
+        profile_destroy(p);
+        return false;
+    }
+    struct profile *difference = subtract(in, p, before, f, err);
+    bool ok = difference && ingest_add(in, difference, about, err);
+    profile_destroy(difference);
     return ok;
 }
 
@@ -335,7 +338,10 @@ static bool add_other(struct ingest *in, const struct ingest_pyroscope_query *q,
         return ingest_add_format(in, "jfr", used, about, err);
     if (str_equal(q->format, STR("speedscope")))
         return ingest_add_format(in, "speedscope", used, about, err);
-    return add_pprof(in, &f, about, err);
+    bool ok = add_pprof(in, &f, about, err);
+    about->types = NULL; /* they are of this form */
+    about->type_count = 0;
+    return ok;
 }
 
 static bool is_other(const struct ingest_pyroscope_query *q)

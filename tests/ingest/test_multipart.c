@@ -85,9 +85,11 @@ static void types_without_boundary(void **state)
 {
     static const char *const types[] = {
         "multipart/form-data",
-        "multipart/form-data; boundary=", "multipart/form-data; boundary=\"\"",
-        "multipart/form-data; boundary=0123456789012345678901234567890123456789"
-        "0123456789012345678901234567890"};
+        "multipart/form-data; boundary=",
+        "multipart/form-data; boundary=\"\"",
+        ("multipart/form-data; boundary=0123456789012345678901234567890123456789"
+         "0123456789012345678901234567890"),
+    };
     struct multipart m;
     struct error err;
     (void)state;
