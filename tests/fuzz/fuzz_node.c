@@ -10,14 +10,6 @@ extern const struct interpreter interpreter_node;
 
 static struct image image;
 
-static void corrupt(const uint8_t *data, size_t size)
-{
-    for (; size >= 10; data += 10, size -= 10) {
-        size_t offset = ((size_t)data[0] | (size_t)data[1] << 8) * 8 % image.used;
-        memcpy(image.bytes + offset, data + 2, 8);
-    }
-}
-
 static void check_stack(const struct interpreter_stack *stack)
 {
     CHECK(stack->count <= INTERPRETER_FRAMES_MAX);
@@ -36,7 +28,7 @@ int fuzz_one(const uint8_t *data, size_t size)
     struct error err;
     image_init(&image);
     image_stack(&image);
-    corrupt(data, size);
+    image_corrupt(&image, data, size);
     struct interpreter_thread_ids ids = {
         .pc = IMAGE_PC, .frame = size % 2 ? image.frame : 1, .stack = image.stack};
     struct interpreter_access access = image_access(&image);

@@ -10,14 +10,6 @@ FUZZ_ONE_WAY("python")
 
 static struct image image;
 
-static void corrupt(const uint8_t *data, size_t size)
-{
-    for (; size >= 10; data += 10, size -= 10) {
-        size_t offset = ((size_t)data[0] | (size_t)data[1] << 8) * 8 % image.used;
-        memcpy(image.bytes + offset, data + 2, 8);
-    }
-}
-
 static void check_stack(const struct interpreter_stack *stack)
 {
     CHECK(stack->count <= INTERPRETER_FRAMES_MAX);
@@ -46,7 +38,7 @@ int fuzz_one(const uint8_t *data, size_t size)
     if (minor == 10)
         image.modules[0] = STR("/usr/bin/python3.10");
     image_stack(&image);
-    corrupt(data + 1, size - 1);
+    image_corrupt(&image, data + 1, size - 1);
     struct interpreter_access access = image_access(&image);
     if (interpreter_find(interpreters[0], &access, &arena, &runtime, &err) ==
             INTERPRETER_FOUND &&

@@ -10,14 +10,6 @@ FUZZ_ONE_WAY("ruby")
 static struct image image;
 static struct interpreter_walk_frame walked[INTERPRETER_WALK_MAX];
 
-static void corrupt(const uint8_t *data, size_t size)
-{
-    for (; size >= 10; data += 10, size -= 10) {
-        size_t offset = ((size_t)data[0] | (size_t)data[1] << 8) * 8 % image.used;
-        memcpy(image.bytes + offset, data + 2, 8);
-    }
-}
-
 static void check_stack(const struct interpreter_stack *stack)
 {
     CHECK(stack->count <= INTERPRETER_FRAMES_MAX);
@@ -53,7 +45,7 @@ int fuzz_one(const uint8_t *data, size_t size)
     struct error err;
     image_init(&image, "3.1.2", 6);
     image_stack(&image);
-    corrupt(data, size);
+    image_corrupt(&image, data, size);
     struct interpreter_access access = image_access(&image);
     if (interpreter_find(&interpreter_ruby, &access, &arena, &runtime, &err) ==
             INTERPRETER_FOUND &&

@@ -8,7 +8,6 @@
 #include "interpreter/node.h"
 #include <string.h>
 
-#define IMAGE_BASE ((uint64_t)0x100000)
 #define IMAGE_SIZE ((size_t)128 << 10)
 #define IMAGE_FRAMES 8
 #define IMAGE_FRAME_SIZE 96
@@ -79,31 +78,15 @@ static const struct image_variable image_variables[] = {
 
 #define IMAGE_VARIABLES (sizeof image_variables / sizeof *image_variables)
 
-struct image {
-    unsigned char bytes[IMAGE_SIZE];
-    size_t used;
-    uint64_t variables;            /* where their values are */
-    const char *absent;            /* a variable that is not defined; or NULL */
-    uint64_t stack, frame;         /* lowest address; the innermost frame */
-    size_t frames;                 /* that were made */
+/* Fields of the image: see memory_image.h. */
+#define IMAGE_FIELDS                                                             \
+    uint64_t variables;            /* where their values are */                  \
+    const char *absent;            /* a variable that is not defined; or NULL */ \
+    uint64_t stack, frame;         /* lowest address; the innermost frame */     \
+    size_t frames;                 /* that were made */                          \
     uint64_t shared[IMAGE_FRAMES]; /* of the functions */
-    struct str modules[1];
-    uint64_t reads, read_bytes; /* by the code under test */
-};
 
-static inline void image_put(struct image *m, uint64_t address, uint64_t value,
-                             size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        m->bytes[address - IMAGE_BASE + i] = (unsigned char)(value >> (8 * i));
-}
-
-static inline uint64_t image_new(struct image *m, size_t size)
-{
-    uint64_t address = IMAGE_BASE + m->used;
-    m->used += (size + 15) / 16 * 16;
-    return address;
-}
+#include "memory_image.h"
 
 static inline uint64_t image_number(uint32_t value)
 {
@@ -238,18 +221,6 @@ static inline void image_frame(struct image *m, uint64_t shared, uint64_t byteco
     if (m->frames)
         image_put(m, frame - IMAGE_FRAME_SIZE, frame, 8);
     m->shared[m->frames++] = shared;
-}
-
-static inline bool image_read(void *context, uint64_t address, void *into, size_t size)
-{
-    struct image *m = context;
-    m->reads++;
-    m->read_bytes += size;
-    if (address < IMAGE_BASE || address - IMAGE_BASE > IMAGE_SIZE ||
-        size > IMAGE_SIZE - (address - IMAGE_BASE))
-        return false;
-    memcpy(into, m->bytes + (address - IMAGE_BASE), size);
-    return true;
 }
 
 static inline bool image_symbol(void *context, size_t module, struct str name,

@@ -7,32 +7,15 @@
 #include "interpreter/python_layout.h"
 #include <string.h>
 
-#define IMAGE_BASE ((uint64_t)0x100000)
 #define IMAGE_SIZE ((size_t)256 << 10)
 
-struct image {
-    unsigned char bytes[IMAGE_SIZE];
-    size_t used;
-    uint64_t runtime, code_type, version_at; /* symbols; 0: not defined */
-    uint64_t interpreter, thread, first_frame;
+/* Fields of the image: see memory_image.h. */
+#define IMAGE_FIELDS                                                       \
+    uint64_t runtime, code_type, version_at; /* symbols; 0: not defined */ \
+    uint64_t interpreter, thread, first_frame;                             \
     struct python_layout layout;
-    struct str modules[2];
-    uint64_t reads, read_bytes; /* by the code under test */
-};
 
-static inline void image_put(struct image *m, uint64_t address, uint64_t value,
-                             size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        m->bytes[address - IMAGE_BASE + i] = (unsigned char)(value >> (8 * i));
-}
-
-static inline uint64_t image_new(struct image *m, size_t size)
-{
-    uint64_t address = IMAGE_BASE + m->used;
-    m->used += (size + 15) / 16 * 16;
-    return address;
-}
+#include "memory_image.h"
 
 /* A str object; `kind` 1 with `ascii`, or 1, 2, 4. */
 static inline uint64_t image_string(struct image *m, const uint32_t *characters,
@@ -146,18 +129,6 @@ static inline void image_describe(struct image *m, unsigned minor)
     }
     if (minor > 13) /* behind the description, which is longer */
         image_put(m, m->runtime + 24 + 16, 1000, 8);
-}
-
-static inline bool image_read(void *context, uint64_t address, void *into, size_t size)
-{
-    struct image *m = context;
-    m->reads++;
-    m->read_bytes += size;
-    if (address < IMAGE_BASE || address - IMAGE_BASE > IMAGE_SIZE ||
-        size > IMAGE_SIZE - (address - IMAGE_BASE))
-        return false;
-    memcpy(into, m->bytes + (address - IMAGE_BASE), size);
-    return true;
 }
 
 static inline bool image_symbol(void *context, size_t module, struct str name,

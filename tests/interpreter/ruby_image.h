@@ -7,7 +7,6 @@
 #include "interpreter/ruby.h"
 #include <string.h>
 
-#define IMAGE_BASE ((uint64_t)0x100000)
 #define IMAGE_SIZE ((size_t)256 << 10)
 #define IMAGE_TID 4242
 #define IMAGE_POINTER 0x7f0000001740
@@ -20,30 +19,14 @@
 #define IMAGE_DUMMY 0x79990021
 #define IMAGE_FINISH 0x20
 
-struct image {
-    unsigned char bytes[IMAGE_SIZE];
-    size_t used;
-    uint64_t vm_at, version_at; /* symbols; 0: not defined */
-    uint64_t vm, ractor, thread, context, names_part;
-    uint64_t method; /* of the frames of code that are made; or 0 */
+/* Fields of the image: see memory_image.h. */
+#define IMAGE_FIELDS                                                 \
+    uint64_t vm_at, version_at; /* symbols; 0: not defined */        \
+    uint64_t vm, ractor, thread, context, names_part;                \
+    uint64_t method; /* of the frames of code that are made; or 0 */ \
     uint64_t frames; /* the innermost one; others are behind it */
-    struct str modules[2];
-    uint64_t reads, read_bytes; /* by the code under test */
-};
 
-static inline void image_put(struct image *m, uint64_t address, uint64_t value,
-                             size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        m->bytes[address - IMAGE_BASE + i] = (unsigned char)(value >> (8 * i));
-}
-
-static inline uint64_t image_new(struct image *m, size_t size)
-{
-    uint64_t address = IMAGE_BASE + m->used;
-    m->used += (size + 15) / 16 * 16;
-    return address;
-}
+#include "memory_image.h"
 
 /* A String: short ones are inside. */
 static inline uint64_t image_string(struct image *m, const char *text, size_t length)
@@ -181,18 +164,6 @@ static inline void image_frame(struct image *m, unsigned slot, uint64_t flags,
     }
     image_put(m, frame, code ? start + ((uint64_t)instruction + 1) * 8 : 0, 8);
     image_put(m, frame + 16, code, 8);
-}
-
-static inline bool image_read(void *context, uint64_t address, void *into, size_t size)
-{
-    struct image *m = context;
-    m->reads++;
-    m->read_bytes += size;
-    if (address < IMAGE_BASE || address - IMAGE_BASE > IMAGE_SIZE ||
-        size > IMAGE_SIZE - (address - IMAGE_BASE))
-        return false;
-    memcpy(into, m->bytes + (address - IMAGE_BASE), size);
-    return true;
 }
 
 static inline bool image_symbol(void *context, size_t module, struct str name,
