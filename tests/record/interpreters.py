@@ -3,9 +3,7 @@
 """Python functions in recordings, against the truth: each CPython on this machine runs a program
 with known shares (python_shares.py)."""
 
-import collections
 import json
-import math
 import os
 import re
 import shutil
@@ -14,44 +12,12 @@ import tempfile
 
 import cpython
 import tap
+from interpreted import WITHOUT_RIGHTS, count_wrong, record, stacks, wrong_shares
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_shares.py")
 SHARES = {"takes_50": 0.50, "takes_30": 0.30, "takes_15": 0.15, "takes_5": 0.05}
 SURE = 2.576  # standard deviations: 99 of 100 samples of a share are within
 DEPTH = 30
-
-
-# Runs a command without the rights of root: eBPF is not possible then.
-WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
-
-
-def record(folder, *words, before=()):
-    path = os.path.join(folder, "python.data")
-    status, _, err = tap.run([*before, tap.STOKE, "record", "-q", "--interpreters", "python", "-o",
-                              path, *words], cwd=folder)
-    return path, f"status {status}: {err.decode()[-600:]}" if status else ""
-
-
-def stacks(path):
-    """{stack as a tuple of names, root first: samples}"""
-    found = collections.Counter()
-    _, out, _ = tap.run([tap.STOKE, "fold", "-q", "--count-samples", path])
-    for line in out.decode().splitlines():
-        stack, _, count = line.rpartition(" ")
-        found[tuple(stack.split(";"))] += int(count)
-    return found
-
-
-def wrong_shares(found):
-    total = sum(n for stack, n in found.items() if "work" in stack)
-    wrong = []
-    for name, share in SHARES.items():
-        got = sum(n for stack, n in found.items() if name in stack and "work" in stack)
-        margin = SURE * math.sqrt(share * (1 - share) * total)
-        if not total or abs(got - share * total) > margin:
-            wrong.append(f"{name}: {got} of {total} samples, not {100 * share:.0f}% "
-                         f"+- {100 * margin / max(total, 1):.2f}")
-    return wrong
 
 
 def functions(stack):
@@ -80,15 +46,9 @@ def wrong_stack(stack):
 
 def check_stacks(found):
     """Stacks with work whose frames are wrong."""
-    total, wrong = 0, collections.Counter()
-    for stack, count in found.items():
-        if "work" in stack:
-            total += count
-            why = wrong_stack(stack)
-            if why:
-                wrong[f"{why}: {';'.join(stack)}"] += count
+    total, wrong = count_wrong(found, "work", wrong_stack)
     unnamed = sum(n for stack, n in found.items() if not functions(stack))
-    failures = [f"{n} of {total}: {why[:2000]}" for why, n in wrong.most_common(3)]
+    failures = [f"{n} of {total}: {why}" for why, n in wrong.most_common(3)]
     if sum(wrong.values()) <= 0.002 * total:
         failures = []
     if total < 0.5 * (total + unnamed):
@@ -99,12 +59,12 @@ def check_stacks(found):
 def check_python(report, folder, path, name):
     """Up to six times: see record.py."""
     for _ in range(6):
-        data, failed = record(folder, "-F", "1999", path, PROGRAM, "700", "4", str(DEPTH))
+        data, failed = record("python", folder, "-F", "1999", path, PROGRAM, "700", "4", str(DEPTH))
         found = stacks(data)
-        wrong = wrong_shares(found)
+        wrong = wrong_shares(found, SHARES, "work", SURE)
         if failed or not wrong:
             break
-    report.result(f"{name}: shares of functions", failed or "\n".join(wrong))
+    report.result(f"{name}: shares of functions", failed or wrong)
     report.result(f"{name}: stacks", "\n".join(check_stacks(found)))
     return data
 
@@ -112,7 +72,8 @@ def check_python(report, folder, path, name):
 def check_running(report, folder, path):
     """A process that runs already."""
     with subprocess.Popen([path, PROGRAM, "100000", "2", str(DEPTH)]) as process:
-        data, failed = record(folder, "-F", "499", "--duration", "1", "-p", str(process.pid))
+        data, failed = record("python", folder, "-F", "499", "--duration", "1",
+                              "-p", str(process.pid))
         process.kill()
     found = stacks(data)
     total = sum(found.values())
@@ -129,10 +90,10 @@ def check_outside(report, folder, path):
         report.skip(name, "needs root and setpriv, which drops its rights")
         return
     for _ in range(4):
-        data, failed = record(folder, "-F", "999", path, PROGRAM, "700", "4", str(DEPTH),
+        data, failed = record("python", folder, "-F", "999", path, PROGRAM, "700", "4", str(DEPTH),
                               before=WITHOUT_RIGHTS)
         found = stacks(data)
-        wrong = failed or "\n".join(wrong_shares(found))
+        wrong = failed or wrong_shares(found, SHARES, "work", SURE)
         if not wrong:
             break
     total = sum(n for stack, n in found.items() if "work" in stack)
@@ -182,7 +143,7 @@ def check_info(report, data, version):
 
 
 def has_ebpf(folder, path):
-    data, _ = record(folder, path, "-c", "sum(range(10000000))")
+    data, _ = record("python", folder, path, "-c", "sum(range(10000000))")
     _, out, _ = tap.run([tap.STOKE, "info", data])
     return b"read from outside" not in out
 

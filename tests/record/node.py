@@ -3,9 +3,7 @@
 """JavaScript functions in recordings and in stoke stacks, against the truth: a program with known
 shares (node_shares.js), and one whose threads print their stacks (node_victim.js)."""
 
-import collections
 import json
-import math
 import os
 import re
 import shutil
@@ -13,6 +11,7 @@ import subprocess
 import tempfile
 
 import tap
+from interpreted import WITHOUT_RIGHTS, record, stacks, wrong_shares, wrong_stacks
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "node_shares.js")
@@ -25,44 +24,12 @@ DEPTH = 20
 TRIES = 6
 FILL = "x = (x * 31 + 7) & 0xffff; " * 60  # too large to be inlined: more than 460 bytes
 
-# Runs a command without the rights of root: eBPF is not possible then.
-WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
-
 
 def write_program(folder):
     path = os.path.join(folder, "node_shares.js")
     with open(PROGRAM, encoding="utf-8") as source, open(path, "w", encoding="utf-8") as program:
         program.write(re.sub(r"^( +)FILL$", lambda m: m[1] + FILL, source.read(), flags=re.MULTILINE))
     return path
-
-
-def record(folder, *words, before=(), interpreters="node"):
-    path = os.path.join(folder, "node.data")
-    status, _, err = tap.run([*before, tap.STOKE, "record", "-q", "--interpreters", interpreters,
-                              "-o", path, *words], cwd=folder)
-    return path, f"status {status}: {err.decode()[-600:]}" if status else ""
-
-
-def stacks(path):
-    """{stack as a tuple of names, root first: samples}"""
-    found = collections.Counter()
-    _, out, _ = tap.run([tap.STOKE, "fold", "-q", "--count-samples", path])
-    for line in out.decode().splitlines():
-        stack, _, count = line.rpartition(" ")
-        found[tuple(stack.split(";"))] += int(count)
-    return found
-
-
-def wrong_shares(found):
-    total = sum(n for stack, n in found.items() if WORK in stack)
-    wrong = []
-    for name, share in SHARES.items():
-        got = sum(n for stack, n in found.items() if name in stack and WORK in stack)
-        margin = SURE * math.sqrt(share * (1 - share) * total)
-        if not total or abs(got - share * total) > margin:
-            wrong.append(f"{name}: {got} of {total} samples, not {100 * share:.0f}% "
-                         f"+- {100 * margin / max(total, 1):.2f}")
-    return "\n".join(wrong)
 
 
 def wrong_stack(stack):
@@ -79,30 +46,16 @@ def wrong_stack(stack):
     return ""
 
 
-def check_stacks(found):
-    total, wrong = 0, collections.Counter()
-    for stack, count in found.items():
-        if WORK in stack:
-            total += count
-            why = wrong_stack(stack)
-            if why:
-                wrong[f"{why}: {';'.join(stack)[-1500:]}"] += count
-    if total and sum(wrong.values()) <= 0.01 * total + 1:
-        return ""
-    return "\n".join([f"{total} samples with work"] +
-                     [f"{n} of {total}: {why}" for why, n in wrong.most_common(3)])
-
-
 def check_shares(report, folder, program):
     """Several times: see record.py."""
     for _ in range(TRIES):
-        data, failed = record(folder, "-F", "1999", NODE, program, "1", "2", str(DEPTH))
+        data, failed = record("node", folder, "-F", "1999", NODE, program, "1", "2", str(DEPTH))
         found = stacks(data)
-        wrong = failed or wrong_shares(found)
+        wrong = failed or wrong_shares(found, SHARES, WORK, SURE)
         if not wrong:
             break
     report.result("shares of functions", wrong)
-    report.result("stacks of the recording", check_stacks(found))
+    report.result("stacks of the recording", wrong_stacks(found, WORK, wrong_stack, 0.01))
     names = {name for stack, _ in found.items() for name in stack if WORK in stack}
     report.result("functions of native code stay", "" if "Builtins_ArrayMap" in names or
                   any("JsonStringify" in name for name in names) else str(sorted(names))[-1500:])
@@ -120,7 +73,8 @@ def check_running(report, folder, program):
     with subprocess.Popen([NODE, program, "100000", "1", str(DEPTH)],
                           stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        data, failed = record(folder, "-F", "499", "--duration", "1", "-p", str(process.pid))
+        data, failed = record("node", folder, "-F", "499", "--duration", "1",
+                              "-p", str(process.pid))
         process.kill()
     found = stacks(data)
     total, known = sum(found.values()), sum(n for stack, n in found.items() if BELOW in stack)
@@ -129,7 +83,7 @@ def check_running(report, folder, program):
 
 
 def check_only(report, folder, program):
-    data, failed = record(folder, NODE, program, "0.1", "1", "1", interpreters="python")
+    data, failed = record("python", folder, NODE, program, "0.1", "1", "1")
     found = stacks(data)
     report.result("--interpreters python reads no JavaScript", failed or
                   ("" if not any(WORK in stack for stack in found) else str(found)))
@@ -143,14 +97,14 @@ def check_outside(report, folder, program):
         report.skip(name, "needs root and setpriv, which drops its rights")
         return
     for _ in range(TRIES):
-        data, failed = record(folder, "-F", "999", NODE, program, "0.7", "2", str(DEPTH),
+        data, failed = record("node", folder, "-F", "999", NODE, program, "0.7", "2", str(DEPTH),
                               before=WITHOUT_RIGHTS)
         found = stacks(data)
-        wrong = failed or wrong_shares(found)
+        wrong = failed or wrong_shares(found, SHARES, WORK, SURE)
         if not wrong:
             break
     report.result(f"{name}: shares of functions", wrong)
-    report.result(f"{name}: stacks", check_stacks(found))
+    report.result(f"{name}: stacks", wrong_stacks(found, WORK, wrong_stack, 0.01))
     _, out, _ = tap.run([tap.STOKE, "info", data])
     report.result(f"{name}: stoke info", "" if re.search(
         r"^runtime +V8 [0-9.]+, .* read from outside: ", out.decode(), re.MULTILINE)
@@ -228,7 +182,7 @@ def main():
         else:
             report.skip("stoke stacks", "no right to trace processes")
         check_outside(report, folder, program)
-        data, _ = record(folder, NODE, program, "0.2", "1", "1")
+        data, _ = record("node", folder, NODE, program, "0.2", "1", "1")
         if b"read from outside" in tap.run([tap.STOKE, "info", data])[1]:
             report.skip("JavaScript by eBPF", "eBPF is not possible")
             report.done()

@@ -3,9 +3,7 @@
 """Ruby functions in recordings and in stoke stacks, against the truth: programs with known shares
 (ruby_shares.rb) and with known stacks (ruby_victim.rb)."""
 
-import collections
 import json
-import math
 import os
 import re
 import shutil
@@ -14,6 +12,7 @@ import tempfile
 import time
 
 import tap
+from interpreted import WITHOUT_RIGHTS, record, stacks, wrong_shares, wrong_stacks
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "ruby_shares.rb")
@@ -25,38 +24,6 @@ SURE = 2.576  # standard deviations: 99 of 100 samples of a share are within
 DEPTH = 30
 ARRIVE = 120  # seconds until all threads of the program wait, also on a busy machine
 TRIES = 6
-
-# Runs a command without the rights of root: eBPF is not possible then.
-WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
-
-
-def record(folder, *words, before=(), interpreters="ruby"):
-    path = os.path.join(folder, "ruby.data")
-    status, _, err = tap.run([*before, tap.STOKE, "record", "-q", "--interpreters", interpreters,
-                              "-o", path, *words], cwd=folder)
-    return path, f"status {status}: {err.decode()[-600:]}" if status else ""
-
-
-def stacks(path):
-    """{stack as a tuple of names, root first: samples}"""
-    found = collections.Counter()
-    _, out, _ = tap.run([tap.STOKE, "fold", "-q", "--count-samples", path])
-    for line in out.decode().splitlines():
-        stack, _, count = line.rpartition(" ")
-        found[tuple(stack.split(";"))] += int(count)
-    return found
-
-
-def wrong_shares(found):
-    total = sum(n for stack, n in found.items() if WORK in stack)
-    wrong = []
-    for name, share in SHARES.items():
-        got = sum(n for stack, n in found.items() if name in stack and WORK in stack)
-        margin = SURE * math.sqrt(share * (1 - share) * total)
-        if not total or abs(got - share * total) > margin:
-            wrong.append(f"{name}: {got} of {total} samples, not {100 * share:.0f}% "
-                         f"+- {100 * margin / max(total, 1):.2f}")
-    return "\n".join(wrong)
 
 
 def wrong_stack(stack):
@@ -73,30 +40,16 @@ def wrong_stack(stack):
     return ""
 
 
-def check_stacks(found):
-    total, wrong = 0, collections.Counter()
-    for stack, count in found.items():
-        if WORK in stack:
-            total += count
-            why = wrong_stack(stack)
-            if why:
-                wrong[f"{why}: {';'.join(stack)[-1500:]}"] += count
-    if total and sum(wrong.values()) <= 0.03 * total + 1:
-        return ""
-    return "\n".join([f"{total} samples with work"] +
-                     [f"{n} of {total}: {why}" for why, n in wrong.most_common(3)])
-
-
 def check_shares(report, folder):
     """Several times: see record.py."""
     for _ in range(TRIES):
-        data, failed = record(folder, "-F", "1999", "ruby", PROGRAM, "0.7", "3", str(DEPTH))
+        data, failed = record("ruby", folder, "-F", "1999", "ruby", PROGRAM, "0.7", "3", str(DEPTH))
         found = stacks(data)
-        wrong = failed or wrong_shares(found)
+        wrong = failed or wrong_shares(found, SHARES, WORK, SURE)
         if not wrong:
             break
     report.result("shares of functions", wrong)
-    report.result("stacks of the recording", check_stacks(found))
+    report.result("stacks of the recording", wrong_stacks(found, WORK, wrong_stack, 0.03))
     total = sum(found.values())
     _, out, _ = tap.run([tap.STOKE, "info", data])
     line = re.search(r"^runtime +Ruby 3\.1\.[0-9]+, process [0-9]+, offsets: table for 3\.1; samples: "
@@ -111,7 +64,8 @@ def check_running(report, folder):
     with subprocess.Popen(["ruby", PROGRAM, "100000", "2", str(DEPTH)],
                           stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        data, failed = record(folder, "-F", "499", "--duration", "1", "-p", str(process.pid))
+        data, failed = record("ruby", folder, "-F", "499", "--duration", "1",
+                              "-p", str(process.pid))
         process.kill()
     found = stacks(data)
     total, known = sum(found.values()), sum(n for stack, n in found.items() if BELOW in stack)
@@ -120,7 +74,7 @@ def check_running(report, folder):
 
 
 def check_only(report, folder):
-    data, failed = record(folder, "ruby", PROGRAM, "0.1", "1", "1", interpreters="python")
+    data, failed = record("python", folder, "ruby", PROGRAM, "0.1", "1", "1")
     found = stacks(data)
     report.result("--interpreters python reads no Ruby", failed or
                   ("" if not any(WORK in stack for stack in found) else str(found)))
@@ -135,7 +89,7 @@ def check_outside(report, folder):
     # A stack is read some time after the sample. If the thread has gone on, it is discarded, unless
     # it fits the sample by chance: the shares are not exact.
     for _ in range(TRIES):
-        data, failed = record(folder, "-F", "999", "ruby", PROGRAM, "0.7", "3", str(DEPTH),
+        data, failed = record("ruby", folder, "-F", "999", "ruby", PROGRAM, "0.7", "3", str(DEPTH),
                               before=WITHOUT_RIGHTS)
         found = stacks(data)
         missing = [function for function in ("Object#takes_50", "Object#takes_30")
@@ -230,7 +184,7 @@ def main():
         else:
             report.skip("stoke stacks", "no right to trace processes")
         check_outside(report, folder)
-        data, _ = record(folder, "ruby", PROGRAM, "0.2", "1", "1")
+        data, _ = record("ruby", folder, "ruby", PROGRAM, "0.2", "1", "1")
         if b"read from outside" in tap.run([tap.STOKE, "info", data])[1]:
             report.skip("Ruby by eBPF", "eBPF is not possible")
             report.done()
