@@ -21,7 +21,7 @@ enum interpreter_walk_form {
     INTERPRETER_WALK_ARRAY,
     /* Frames are those of the native stack, connected by the frame pointer; those of interpreted
      * and compiled functions have the function in them (V8). Objects are tagged pointers.
-     * There is no structure of a thread. */
+     * Threads need no structure of the runtime. */
     INTERPRETER_WALK_CHAIN,
 };
 

@@ -155,8 +155,7 @@ static void search_runtime(struct record_interpreters *s, struct interpreters_pr
     p->retry = UINT64_MAX;
     p->runtime = process_runtime_create(pid, s->only, &s->absent);
     struct interpreter_runtime *r = p->runtime ? &p->runtime->runtime : NULL;
-    bool found = r && r->interpreter && r->interpreter->layout(r, &p->walk);
-    if (found) {
+    if (r && r->interpreter && r->interpreter->layout(r, &p->walk)) {
         s->readable++;
         return;
     }

@@ -17,11 +17,6 @@ static double noise_of(const struct stat_cell *c)
     return c->value > 0 ? 100 * c->deviation / c->value : 0;
 }
 
-static bool counts_targets(enum stat_rows rows)
-{
-    return rows >= STAT_BY_CORE && rows <= STAT_BY_NODE;
-}
-
 /* --- Fields ------------------------------------------------------------------------ */
 
 /* A field that contains the separator or a quote is quoted, as in CSV. */
@@ -54,7 +49,7 @@ static void put_fields(struct output *out, const struct stat_table *t,
         put_field(out, t->rows[row].name, x);
         output_text(out, x);
     }
-    if (counts_targets(form->rows))
+    if (stat_counts_targets(form->rows))
         output_format(out, "%zu%s", t->rows[row].targets, x);
     if (absent)
         output_text(out, absent);
@@ -89,7 +84,7 @@ static void put_row_name(struct json_writer *w, const struct stat_form *form,
         name = str_of(number);
     }
     json_member_str(w, keys[form->rows], name);
-    if (counts_targets(form->rows))
+    if (stat_counts_targets(form->rows))
         json_member_u64(w, "aggregate-number", row->targets);
 }
 

@@ -15,6 +15,12 @@ struct stat_form {
     enum stat_rows rows;
 };
 
+/* Whether a row sums several targets, whose number is printed. */
+static inline bool stat_counts_targets(enum stat_rows rows)
+{
+    return rows >= STAT_BY_CORE && rows <= STAT_BY_NODE;
+}
+
 /* What is derived from a count: a ratio to another count, or to a time. */
 struct stat_metric {
     double value;

@@ -4,6 +4,7 @@
 #include "cli/message.h"
 #include "cli/options/sampling.h"
 #include "cli/stat/parts.h"
+#include "os/cgroup.h"
 #include "os/wait.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -341,6 +342,7 @@ static bool count(struct stat_settings *s, struct printing *p, char **command,
         *status = result.status;
     engine_stat_free(&result);
     record_threads_free(&threads);
+    os_cgroup_close(set.targets.cgroup);
     return ok;
 }
 

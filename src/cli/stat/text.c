@@ -18,11 +18,6 @@ static int row_width(enum stat_rows rows)
                                     : 12;
 }
 
-static bool counts_targets(enum stat_rows rows)
-{
-    return rows >= STAT_BY_CORE && rows <= STAT_BY_NODE;
-}
-
 static void put_count(struct output *out, const struct record_event *e, double value,
                       bool all_digits)
 {
@@ -47,7 +42,7 @@ static void put_line_start(struct output *out, const struct stat_table *t,
         output_format(out, "%*s ", row_width(form->rows) - 1, row->name);
     else if (form->rows != STAT_TOTAL)
         output_format(out, "%-*s", row_width(form->rows), row->name);
-    if (counts_targets(form->rows))
+    if (stat_counts_targets(form->rows))
         output_format(out, "%4zu ", row->targets);
 }
 
