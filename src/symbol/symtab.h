@@ -26,7 +26,7 @@ bool symtab_init_filtered(struct symbol_table *t, struct elf *file, struct elf *
                           struct error *err);
 
 /* Finds a defined function or variable by its exact name in .dynsym, then in .symtab. False if
- * there is none. Linear time. */
+ * there is none. Linear time, except for what the hash table of .dynsym (DT_GNU_HASH) finds. */
 bool symtab_find(struct elf *e, struct str name, uint64_t *address);
 
 /* A variable: a data object in .symtab or .dynsym. */
