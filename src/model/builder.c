@@ -100,6 +100,17 @@ static void release_indexes(struct builder *b)
     arena_release(a, b->path.items, b->path.cap * sizeof *b->path.items);
 }
 
+/* Whether there is a stack with more than `most` frames. Fills `depths`. */
+static bool has_deep_stack(const struct profile *p, uint64_t most, uint32_t *depths)
+{
+    uint32_t deepest = 0;
+    for (size_t i = 1; i < p->stack_count; i++) {
+        depths[i] = depths[p->stacks[i].parent] + 1;
+        deepest = depths[i] > deepest ? depths[i] : deepest;
+    }
+    return deepest > most;
+}
+
 /* Renumbers the stacks that are not too deep. `renumbered` maps each stack to its new number,
  * and a stack that is too deep to its deepest caller that remains. Returns the number of
  * stacks that remain. */
@@ -126,17 +137,20 @@ static void bound_depth(struct builder *b)
     if (before <= b->limits->depth)
         return;
     uint32_t *depths = arena_zalloc(&p->arena, before, sizeof *depths);
-    stack_id *renumbered = arena_zalloc(&p->arena, before, sizeof *renumbered);
-    if (!depths || !renumbered)
-        return; /* the arena has the error */
-    p->stack_count = bound_stacks(p, b->limits->depth, depths, renumbered);
+    stack_id *renumbered = NULL;
+    if (depths && has_deep_stack(p, b->limits->depth, depths))
+        renumbered = arena_zalloc(&p->arena, before, sizeof *renumbered);
+    if (renumbered)
+        p->stack_count = bound_stacks(p, b->limits->depth, depths, renumbered);
     for (size_t i = 0; p->stack_count < before && i < p->sample_count; i++) {
         if (depths[p->samples[i].stack] == UINT32_MAX)
             builder_cut(b);
         p->samples[i].stack = renumbered[p->samples[i].stack];
     }
-    arena_release(&p->arena, renumbered, size);
-    arena_release(&p->arena, depths, size);
+    if (renumbered)
+        arena_release(&p->arena, renumbered, size);
+    if (depths) /* otherwise the arena has the error */
+        arena_release(&p->arena, depths, size);
 }
 
 struct profile *builder_finish(struct builder *b, struct error *err)
