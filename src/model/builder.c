@@ -128,29 +128,38 @@ static size_t bound_stacks(struct profile *p, uint64_t most, uint32_t *depths,
     return count;
 }
 
-/* Stacks may be built frame by frame, so their depth is checked at the end. This is rare:
- * a stack that is too deep has more frames than most profiles. */
-static void bound_depth(struct builder *b)
+/* Moves the samples of stacks that are too deep to their deepest caller that remains. */
+static void cut_deep_stacks(struct builder *b, uint32_t *depths, stack_id *renumbered)
 {
     struct profile *p = b->profile;
-    size_t before = p->stack_count, size = before * sizeof(uint32_t);
-    if (before <= b->limits->depth)
-        return;
-    uint32_t *depths = arena_zalloc(&p->arena, before, sizeof *depths);
-    stack_id *renumbered = NULL;
-    if (depths && has_deep_stack(p, b->limits->depth, depths))
-        renumbered = arena_zalloc(&p->arena, before, sizeof *renumbered);
-    if (renumbered)
-        p->stack_count = bound_stacks(p, b->limits->depth, depths, renumbered);
-    for (size_t i = 0; p->stack_count < before && i < p->sample_count; i++) {
+    p->stack_count = bound_stacks(p, b->limits->depth, depths, renumbered);
+    for (size_t i = 0; i < p->sample_count; i++) {
         if (depths[p->samples[i].stack] == UINT32_MAX)
             builder_cut(b);
         p->samples[i].stack = renumbered[p->samples[i].stack];
     }
-    if (renumbered)
+}
+
+/* Stacks may be built frame by frame, so their depth is checked at the end. This is rare:
+ * a stack that is too deep has more frames than most profiles. If memory is short, the arena
+ * has the error. */
+static void bound_depth(struct builder *b)
+{
+    struct profile *p = b->profile;
+    size_t count = p->stack_count, size = count * sizeof(uint32_t);
+    if (count <= b->limits->depth)
+        return;
+    uint32_t *depths = arena_zalloc(&p->arena, count, sizeof *depths);
+    if (!depths)
+        return;
+    if (has_deep_stack(p, b->limits->depth, depths)) {
+        stack_id *renumbered = arena_zalloc(&p->arena, count, sizeof *renumbered);
+        if (!renumbered)
+            return;
+        cut_deep_stacks(b, depths, renumbered);
         arena_release(&p->arena, renumbered, size);
-    if (depths) /* otherwise the arena has the error */
-        arena_release(&p->arena, depths, size);
+    }
+    arena_release(&p->arena, depths, size);
 }
 
 struct profile *builder_finish(struct builder *b, struct error *err)
