@@ -411,7 +411,7 @@ module.exports = (test) => {
         const [opened] = await Promise.all([page.context().waitForEvent("page"),
             page.mouse.click(at.x, at.y)]);
         await page.keyboard.up("Control");
-        assert.match(opened.url(), /other\.html$/);
+        await opened.waitForURL(/other\.html$/); /* a new page begins as about:blank */
         assert.ok((await boxOf(page, "see")).width < 500);
         assert.equal(await page.locator("#frames a").count(), 1, "no link to a script");
     });
