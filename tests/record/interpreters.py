@@ -12,11 +12,11 @@ import tempfile
 
 import cpython
 import tap
-from interpreted import WITHOUT_RIGHTS, count_wrong, record, stacks, wrong_shares
+from interpreted import WITHOUT_RIGHTS, count_wrong, record, record_shares, stacks
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_shares.py")
 SHARES = {"takes_50": 0.50, "takes_30": 0.30, "takes_15": 0.15, "takes_5": 0.05}
-SURE = 2.576  # standard deviations: 99 of 100 samples of a share are within
+KNOWN = SHARES, "work"
 DEPTH = 30
 
 
@@ -57,14 +57,9 @@ def check_stacks(found):
 
 
 def check_python(report, folder, path, name):
-    """Up to six times: see record.py."""
-    for _ in range(6):
-        data, failed = record("python", folder, "-F", "1999", path, PROGRAM, "700", "4", str(DEPTH))
-        found = stacks(data)
-        wrong = wrong_shares(found, SHARES, "work", SURE)
-        if failed or not wrong:
-            break
-    report.result(f"{name}: shares of functions", failed or wrong)
+    data, found, wrong = record_shares("python", folder, KNOWN, "-F", "1999", path, PROGRAM, "700",
+                                       "4", str(DEPTH))
+    report.result(f"{name}: shares of functions", wrong)
     report.result(f"{name}: stacks", "\n".join(check_stacks(found)))
     return data
 
@@ -89,13 +84,8 @@ def check_outside(report, folder, path):
     if not shutil.which("setpriv") or os.geteuid() != 0:
         report.skip(name, "needs root and setpriv, which drops its rights")
         return
-    for _ in range(4):
-        data, failed = record("python", folder, "-F", "999", path, PROGRAM, "700", "4", str(DEPTH),
-                              before=WITHOUT_RIGHTS)
-        found = stacks(data)
-        wrong = failed or wrong_shares(found, SHARES, "work", SURE)
-        if not wrong:
-            break
+    data, found, wrong = record_shares("python", folder, KNOWN, "-F", "999", path, PROGRAM, "700",
+                                       "4", str(DEPTH), before=WITHOUT_RIGHTS)
     total = sum(n for stack, n in found.items() if "work" in stack)
     bad = sum(n for stack, n in found.items() if "work" in stack and wrong_stack(stack))
     if not wrong and bad > 0.01 * total + 1:

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 import tap
-from interpreted import WITHOUT_RIGHTS, record, stacks, wrong_shares, wrong_stacks
+from interpreted import WITHOUT_RIGHTS, record, record_shares, stacks, wrong_stacks
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "node_shares.js")
@@ -19,9 +19,8 @@ VICTIM = os.path.join(HERE, "node_victim.js")
 NODE = os.environ.get("STOKE_NODE", "node")
 SHARES = {"takes50": 0.50, "takes30": 0.30, "takes15": 0.15, "取五": 0.05}
 WORK, BELOW = "work", "below"
-SURE = 3.291  # standard deviations: 999 of 1000 samples of a share are within
+KNOWN = SHARES, WORK
 DEPTH = 20
-TRIES = 6
 FILL = "x = (x * 31 + 7) & 0xffff; " * 60  # too large to be inlined: more than 460 bytes
 
 
@@ -47,13 +46,8 @@ def wrong_stack(stack):
 
 
 def check_shares(report, folder, program):
-    """Several times: see record.py."""
-    for _ in range(TRIES):
-        data, failed = record("node", folder, "-F", "1999", NODE, program, "1", "2", str(DEPTH))
-        found = stacks(data)
-        wrong = failed or wrong_shares(found, SHARES, WORK, SURE)
-        if not wrong:
-            break
+    data, found, wrong = record_shares("node", folder, KNOWN, "-F", "1999", NODE, program, "1", "2",
+                                       str(DEPTH))
     report.result("shares of functions", wrong)
     report.result("stacks of the recording", wrong_stacks(found, WORK, wrong_stack, 0.01))
     names = {name for stack, _ in found.items() for name in stack if WORK in stack}
@@ -96,13 +90,8 @@ def check_outside(report, folder, program):
     if not shutil.which("setpriv") or os.geteuid() != 0:
         report.skip(name, "needs root and setpriv, which drops its rights")
         return
-    for _ in range(TRIES):
-        data, failed = record("node", folder, "-F", "999", NODE, program, "0.7", "2", str(DEPTH),
-                              before=WITHOUT_RIGHTS)
-        found = stacks(data)
-        wrong = failed or wrong_shares(found, SHARES, WORK, SURE)
-        if not wrong:
-            break
+    data, found, wrong = record_shares("node", folder, KNOWN, "-F", "999", NODE, program, "0.7", "2",
+                                       str(DEPTH), before=WITHOUT_RIGHTS)
     report.result(f"{name}: shares of functions", wrong)
     report.result(f"{name}: stacks", wrong_stacks(found, WORK, wrong_stack, 0.01))
     _, out, _ = tap.run([tap.STOKE, "info", data])

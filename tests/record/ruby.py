@@ -12,7 +12,7 @@ import tempfile
 import time
 
 import tap
-from interpreted import WITHOUT_RIGHTS, record, stacks, wrong_shares, wrong_stacks
+from interpreted import RECORDINGS, WITHOUT_RIGHTS, record, record_shares, stacks, wrong_stacks
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "ruby_shares.rb")
@@ -20,10 +20,9 @@ VICTIM = os.path.join(HERE, "ruby_victim.rb")
 SHARES = {"Object#takes_50": 0.50, "Object#takes_30": 0.30, "Object#takes_15": 0.15,
           "Object#takes_5": 0.05}
 WORK, BELOW = "Object#work", "Object#below"
-SURE = 2.576  # standard deviations: 99 of 100 samples of a share are within
+KNOWN = SHARES, WORK
 DEPTH = 30
 ARRIVE = 120  # seconds until all threads of the program wait, also on a busy machine
-TRIES = 6
 
 
 def wrong_stack(stack):
@@ -41,13 +40,8 @@ def wrong_stack(stack):
 
 
 def check_shares(report, folder):
-    """Several times: see record.py."""
-    for _ in range(TRIES):
-        data, failed = record("ruby", folder, "-F", "1999", "ruby", PROGRAM, "0.7", "3", str(DEPTH))
-        found = stacks(data)
-        wrong = failed or wrong_shares(found, SHARES, WORK, SURE)
-        if not wrong:
-            break
+    data, found, wrong = record_shares("ruby", folder, KNOWN, "-F", "1999", "ruby", PROGRAM, "0.7",
+                                       "3", str(DEPTH))
     report.result("shares of functions", wrong)
     report.result("stacks of the recording", wrong_stacks(found, WORK, wrong_stack, 0.03))
     total = sum(found.values())
@@ -88,7 +82,7 @@ def check_outside(report, folder):
         return
     # A stack is read some time after the sample. If the thread has gone on, it is discarded, unless
     # it fits the sample by chance: the shares are not exact.
-    for _ in range(TRIES):
+    for _ in range(RECORDINGS):
         data, failed = record("ruby", folder, "-F", "999", "ruby", PROGRAM, "0.7", "3", str(DEPTH),
                               before=WITHOUT_RIGHTS)
         found = stacks(data)
