@@ -47,16 +47,16 @@ def wrong_shares(found, shares, work):
 
 
 def record_shares(interpreters, folder, known, *words, before=()):
-    """Records a program until the shares of all its recordings together are the `known` ones: the
+    """Records a program until the shares of all its recordings are the `known` ones: the
     shares and the name of the work, as in wrong_shares. Chance moves the shares of one recording; a bias
     remains in the sum of many. Returns the path of the last recording, its stacks, and what is
     wrong."""
-    together = collections.Counter()
+    total = collections.Counter()
     for _ in range(RECORDINGS):
         path, failed = record(interpreters, folder, *words, before=before)
         found = stacks(path)
-        together.update(found)
-        wrong = failed or wrong_shares(together, *known)
+        total.update(found)
+        wrong = failed or wrong_shares(total, *known)
         if failed or not wrong:
             break
     return path, found, wrong
