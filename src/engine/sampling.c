@@ -20,6 +20,16 @@ static uint32_t dump_size(const struct sampling_settings *s, uint32_t rate)
     return size < DUMP_DEFAULT_LEAST ? DUMP_DEFAULT_LEAST : (uint32_t)size & ~7u;
 }
 
+bool sampling_choose_rate(struct sampling_settings *s, int64_t usual)
+{
+    if (!s->rate && !s->period && !s->events.count)
+        s->rate = usual;
+    if (s->rate != SAMPLING_RATE_AUTO)
+        return false;
+    s->rate = record_cheap_rate(s->stacks.kind);
+    return true;
+}
+
 struct perf_sampler_settings sampling_sampler(const struct sampling_settings *s)
 {
     uint32_t rate = s->rate ? (uint32_t)s->rate : SAMPLING_RATE_DEFAULT;

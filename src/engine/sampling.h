@@ -11,6 +11,7 @@
 #define SAMPLING_NUMBERS_MAX 1024
 #define SAMPLING_DUMP_MOST 65024 /* bytes of a stack that the kernel dumps at most */
 #define SAMPLING_RATE_DEFAULT 99 /* samples a second */
+#define SAMPLING_RATE_AUTO (-1)  /* one that costs little: sampling_choose_rate */
 
 /* Process or thread ids. */
 struct sampling_numbers {
@@ -38,7 +39,8 @@ struct sampling_targets {
 };
 
 struct sampling_settings {
-    int64_t rate, period; /* samples a second; events per sample; 0: not set */
+    int64_t rate;   /* samples a second, or SAMPLING_RATE_AUTO; 0: not set */
+    int64_t period; /* events per sample; 0: not set */
     struct record_events events;
     struct sampling_stacks stacks;
     uint64_t ring_size;
@@ -57,6 +59,11 @@ bool sampling_find(const struct sampling_targets *w, bool command,
 
 /* False if the settings contradict each other. */
 bool sampling_check(const struct sampling_settings *s, struct error *err);
+
+/* Replaces SAMPLING_RATE_AUTO by a rate that costs little on this machine. If there are neither
+ * rate, period nor events, and `usual` is SAMPLING_RATE_AUTO, the same is done. True if the rate
+ * was chosen so. Call it before the functions below. */
+bool sampling_choose_rate(struct sampling_settings *s, int64_t usual);
 
 /* The settings of a sampler, still without targets and events. */
 struct perf_sampler_settings sampling_sampler(const struct sampling_settings *s);

@@ -8,10 +8,25 @@
 #define SECOND ((uint64_t)1000000000) /* ns */
 #define RATE_HARMLESS 5000u /* takes a quarter of the time if an interrupt takes 50 us */
 #define PERIOD_MEASURED 10000 /* ns: the shortest of the kernel */
-#define SAMPLES 100
-#define WORK 3000000 /* ns without samples: the samples are taken before its end */
 #define ROUNDS 3
 #define PERCENT_USUAL 25
+
+/* How exactly a sample is measured: that many samples, in work that takes so many ns without
+ * them. The samples are taken before its end. */
+struct effort {
+    int samples;
+    uint64_t work;
+};
+
+static const struct effort exact = {100, 3000000}, quick = {20, 600000};
+
+/* The rates of record_cheap_rate, highest first: no round numbers, so that few programs are in step
+ * with them. The last is taken whatever it costs. */
+static const uint32_t cheap_rates[] = {997, 499, 199, 99};
+
+#define CHEAP_TIME 5000000 /* ns per second: 0.5 % of a CPU */
+#define HANDLING \
+    4000 /* ns of the recorder per sample: unwinding and writing (measured) */
 
 static bool is_clock(const struct record_event *e)
 {
@@ -36,31 +51,31 @@ static void work_a_little(void)
         ;
 }
 
-/* The CPU time of the work, in ns, in which the counter takes SAMPLES samples; -1: no counter. 0 if
+/* The CPU time of the work, in ns, in which the counter takes so many samples; -1: no counter. 0 if
  * the counter cannot be enabled. */
-static uint64_t time_of(size_t amount, int counter)
+static uint64_t time_of(size_t amount, int counter, int samples)
 {
     uint64_t begun = os_clock_of_thread();
-    if (counter >= 0 && !os_perf_enable_for(counter, SAMPLES))
+    if (counter >= 0 && !os_perf_enable_for(counter, samples))
         return 0;
     for (size_t i = 0; i < amount; i++)
         work_a_little();
     return os_clock_of_thread() - begun;
 }
 
-/* The amount of work that takes the time WORK. */
-static size_t amount_of_work(void)
+/* The amount of work that takes that time. */
+static size_t amount_of_work(uint64_t time)
 {
     size_t amount = 0;
-    for (uint64_t begun = os_clock_of_thread(); os_clock_of_thread() - begun < WORK;
+    for (uint64_t begun = os_clock_of_thread(); os_clock_of_thread() - begun < time;
          amount++)
         work_a_little();
     return amount;
 }
 
-static int open_clock(const struct perf_sampler_settings *set)
+static int open_clock(enum record_stacks stacks)
 {
-    bool chains = set->stacks == RECORD_STACKS_FP || set->stacks == RECORD_STACKS_AUTO;
+    bool chains = stacks == RECORD_STACKS_FP || stacks == RECORD_STACKS_AUTO;
     struct perf_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
         .size = PERF_ATTR_SIZE,
@@ -74,16 +89,17 @@ static int open_clock(const struct perf_sampler_settings *set)
 
 /* What a sample takes, in ns: the least of some rounds, because another program may take the CPU
  * meanwhile; 0 if it is unknown. */
-static uint64_t time_of_sample(const struct perf_sampler_settings *set)
+static uint64_t time_of_sample(enum record_stacks stacks, struct effort effort)
 {
-    int counter = open_clock(set);
+    int counter = open_clock(stacks);
     if (counter < 0)
         return 0;
-    size_t amount = amount_of_work();
+    size_t amount = amount_of_work(effort.work);
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < ROUNDS; i++) {
-        uint64_t without = time_of(amount, -1), with = time_of(amount, counter);
-        uint64_t each = with > without ? (with - without) / SAMPLES : 0;
+        uint64_t without = time_of(amount, -1, 0);
+        uint64_t with = time_of(amount, counter, effort.samples);
+        uint64_t each = with > without ? (with - without) / (uint64_t)effort.samples : 0;
         least = each < least ? each : least;
     }
     close(counter);
@@ -127,7 +143,7 @@ uint32_t record_limit_clocks(struct perf_sampler_settings *set)
     uint32_t percent = percent_allowed();
     if (!percent || !some_are_fast(set, RATE_HARMLESS))
         return 0;
-    uint64_t each = time_of_sample(set);
+    uint64_t each = time_of_sample(set->stacks, exact);
     uint64_t most = each ? SECOND / 100 * percent / each : UINT32_MAX;
     uint32_t limit = most < RATE_HARMLESS ? RATE_HARMLESS
                      : most > UINT32_MAX  ? UINT32_MAX
@@ -143,4 +159,16 @@ uint32_t record_limit_clocks(struct perf_sampler_settings *set)
         limit_to(&e->rate, &e->period, limit);
     }
     return limit;
+}
+
+uint32_t record_cheap_rate(enum record_stacks stacks)
+{
+    uint64_t each = time_of_sample(stacks, quick);
+    uint32_t most = record_rate_most();
+    const uint32_t *rate = cheap_rates;
+    const uint32_t *last = rate + sizeof cheap_rates / sizeof *cheap_rates - 1;
+    while (rate < last &&
+           (!each || *rate > most || *rate * (each + HANDLING) > CHEAP_TIME))
+        rate++;
+    return *rate;
 }

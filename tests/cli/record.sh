@@ -15,14 +15,27 @@ makes_load
 
 # A command: its exit status, the messages, the content of the file.
 status 3 stoke record ./load 300
-says '^stoke: [0-9]* samples of c[a-z-]*\(:u\)* in [0-9.]* s, [0-9.]* kB in perf.data$'
+says '^stoke: [0-9]* samples of c[a-z-]*\(:u\)* in [0-9.]* s at [0-9]* Hz, [0-9.]* kB in perf.data$'
 [ ! -s out ] || fail "it prints something"
 stoke fold -q perf.data >folded
 says '^load;.*main;middle;leaf [0-9]*$' folded
 status 0 stoke info perf.data
 says '^command  *[^ ]*stoke record ./load 300$' out
-says '^rate  *99 samples per second' out
+says '^rate  *[0-9]* samples per second' out
 says_not 'unknown *[1-9][0-9]' out # a sample of 30 may be of the dynamic linker
+
+# -F auto: the default for a command only.
+status 3 stoke record -F auto -o auto.data ./load 100
+says ' s at [0-9]* Hz, '
+status 0 stoke info auto.data
+says '^rate  *\(99\|199\|499\|997\) samples per second' out
+status 0 stoke record -e page-faults -o auto.data sh -c 'exit 0'
+says_not ' Hz' err
+status 2 stoke record -F auto -c 5 -o auto.data ./load 100
+says 'by a count of events (-c), not by both'
+status 2 stoke record -F often -o auto.data ./load 100
+says "invalid rate 'often'"
+says 'from 1 to 1000000, max or auto'
 
 # An existing file becomes FILE.old; a child is followed over fork and exec.
 cp perf.data first.data

@@ -52,11 +52,24 @@ static void test_fast_clocks_are_limited(void **state)
     assert_int_equal(set.rate, most);
 }
 
+static void test_cheap_rate(void **state)
+{
+    (void)state;
+    static const uint32_t rates[] = {99, 199, 499, 997};
+    uint32_t rate = record_cheap_rate(RECORD_STACKS_AUTO);
+    bool known = false;
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        known |= rate == rates[i];
+    assert_true(known);
+    assert_true(rate == 99 || rate <= record_rate_most());
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
         cmocka_unit_test(test_usual_rates_remain),
         cmocka_unit_test(test_fast_clocks_are_limited),
+        cmocka_unit_test(test_cheap_rate),
     };
     return UNITS_RUN(units);
 }

@@ -14,12 +14,16 @@
 static bool parse_rate(const char *text, void *value, struct error *err)
 {
     uint64_t v;
+    if (strcmp(text, "auto") == 0) {
+        *(int64_t *)value = SAMPLING_RATE_AUTO;
+        return true;
+    }
     if (strcmp(text, "max") == 0) {
         v = record_rate_most();
         v = v < RATE_MOST ? v : RATE_MOST;
     } else if (!number_parse_u64(str_of(text), &v) || v == 0 || v > RATE_MOST) {
         error_set(err, "invalid rate '%s'", text);
-        return error_hint(err, "from 1 to %d, or max", RATE_MOST);
+        return error_hint(err, "from 1 to %d, max or auto", RATE_MOST);
     }
     *(int64_t *)value = (int64_t)v;
     return true;
@@ -194,8 +198,9 @@ bool sampling_parse_filter(const char *text, void *value, struct error *err)
 #define OFF(field) offsetof(struct sampling_settings, field)
 
 const struct option sampling_options[] = {
-    {"freq", 'F', "HZ", "samples per second; max: the limit of the kernel", OPTION_PARSED,
-     OFF(rate), .parse = parse_rate},
+    {"freq", 'F', "HZ",
+     "samples per second; max: the limit of the kernel; auto: 99 to 997 that cost little",
+     OPTION_PARSED, OFF(rate), .parse = parse_rate},
     {"count", 'c', "N", "one sample per N events, instead of --freq", OPTION_INT,
      OFF(period), .least = 1, .most = 1e15},
     {"event", 'e', "LIST", "events to sample (default: cycles, or cpu-clock)",

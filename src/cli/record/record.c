@@ -169,7 +169,8 @@ static const struct option source_options[] = {
 static const struct option_group record_groups[] = {
     {"targets", sampling_target_options, OFF(targets), NULL},
     {"", sampling_thread_options, OFF(targets), NULL},
-    {"sampling (default: -F 99)", sampling_options, OFF(sampling), NULL},
+    {"sampling (default: -F auto for a COMMAND, else -F 99)", sampling_options,
+     OFF(sampling), NULL},
     {"event sources", source_options, 0, NULL},
     {"the recording", record_options, 0, NULL},
     {"options of perf record", perf_record_options, 0, NULL},
@@ -187,6 +188,7 @@ struct recording {
     struct record_threads threads;
     struct record_drawing drawing;
     struct record_heap heap; /* of --heap */
+    uint32_t chosen_rate;    /* by -F auto; or 0 */
     char room[16384], cache[4096];
     const char *words[256]; /* of this program's command line; in `room` */
 };
@@ -429,7 +431,7 @@ static bool record(struct recording *r, struct error *err)
         finish_heap(r);
         record_session_report(r->session, &report);
         if (!r->s->quiet)
-            record_print_summary(&report, r->drawing.exporter);
+            record_print_summary(&report, r->chosen_rate, r->drawing.exporter);
     }
     if (ran && r->drawing.exporter)
         ok = draw(r, ok, err);
@@ -512,6 +514,15 @@ static bool record_with(struct recording *r, int word_count, char **words, int *
     return true;
 }
 
+/* Short programs need more samples; a machine is recorded for longer. */
+static int64_t usual_rate(const struct record_command_settings *s, bool command)
+{
+    const struct sampling_targets *t = &s->targets;
+    bool only_command = command && !sampling_names_some(t) && !t->everyone &&
+                        !t->cgroup && !t->cpus.count;
+    return only_command ? SAMPLING_RATE_AUTO : 0;
+}
+
 static int record_run(void *settings, int word_count, char **words)
 {
     struct record_command_settings *s = settings;
@@ -526,6 +537,8 @@ static int record_run(void *settings, int word_count, char **words)
     if (!s->output)
         s->output = s->bundle || s->heap ? "perf.stoke" : "perf.data";
     r->s = s;
+    if (sampling_choose_rate(&s->sampling, usual_rate(s, word_count)))
+        r->chosen_rate = (uint32_t)s->sampling.rate;
     int status;
     if (!record_with(r, word_count, words, &status, &err))
         message_error(&err);

@@ -192,15 +192,17 @@ static uint64_t samples_of_sources(const struct record_report *r)
     return samples;
 }
 
-void record_print_summary(const struct record_report *r, bool drawn)
+void record_print_summary(const struct record_report *r, uint32_t rate, bool drawn)
 {
-    char size[32];
+    char size[32], at[32] = "";
     bool all = r->files.samples == r->samples;
     uint64_t by_sources = samples_of_sources(r), own = r->files.samples;
     bool others = r->event_count > 1 || (!all && by_sources);
-    message_note("%llu samples of %s%s in %.1f s%s%s%s%s%s",
+    if (rate)
+        format_text(at, sizeof at, " at %u Hz", rate);
+    message_note("%llu samples of %s%s in %.1f s%s%s%s%s%s%s",
                  (unsigned long long)(all ? own - by_sources : own), r->event,
-                 others ? " and others" : "", (double)r->duration / NS,
+                 others ? " and others" : "", (double)r->duration / NS, at,
                  r->sources[EVENT_SOURCE_bpf].active ? ", counted in the kernel" : "",
                  drawn ? "" : ", ", drawn ? "" : record_size_text(r->files.bytes, size),
                  drawn ? "" : " in ", drawn ? "" : r->files.path);

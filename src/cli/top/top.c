@@ -300,9 +300,10 @@ static void choose_screen(struct top *t)
 static int top_run(void *settings, int word_count, char **words)
 {
     struct error err = {.location = LOCATION_NONE};
-    const struct top_settings *s = settings;
+    struct top_settings *s = settings;
     if (s->sampling.events.listed)
         return sampling_list_events();
+    sampling_choose_rate(&s->sampling, 0);
     struct top *t = calloc(1, sizeof *t);
     int status = STATUS_USAGE;
     if (!t)
