@@ -360,6 +360,18 @@ static void choose_event(struct daemon *d)
     }
 }
 
+/* Whether waits are sampled: without, the daemon samples CPU time only. */
+static void note_waits(const struct daemon *d)
+{
+    struct event_source_report r;
+    if (!d->settings->least_wait || d->is_open)
+        return;
+    record_chain_report(&d->live.chain, EVENT_SOURCE_long_waits, &r);
+    if (!r.active)
+        engine_note(d->report, "waits are not stored: %s%s%s", r.unavailable.message,
+                    r.unavailable.hint[0] ? "; " : "", r.unavailable.hint);
+}
+
 static bool open_everyone(struct daemon *d, struct error *err)
 {
     d->record.sampler.targets.everyone = true;
@@ -376,6 +388,7 @@ static bool open_own(struct daemon *d, struct error *err)
     if (!record_threads_of_user(&d->threads, user, err))
         return false;
     targets->everyone = false;
+    d->record.sources.on[EVENT_SOURCE_long_waits] = false; /* they are of all threads */
     targets->tids = d->threads.items;
     targets->tid_count = d->threads.count;
     return record_live_open(&d->live, &d->record, err);
@@ -391,8 +404,12 @@ static bool open_sampling(struct daemon *d, struct error *err)
         .drain_ms = drain_ms(d),
         .idle = turn,
         .idle_context = d};
+    d->record.sources.on[EVENT_SOURCE_long_waits] = d->settings->least_wait != 0;
+    d->record.sources.least_wait = d->settings->least_wait;
     choose_event(d);
-    if (open_everyone(d, &first))
+    bool ok = open_everyone(d, &first);
+    note_waits(d);
+    if (ok)
         return true;
     if (!open_own(d, err))
         return false;

@@ -69,8 +69,11 @@ static void on_end(void *context, struct perf_profile *p)
 
 struct perf_consumer daemon_samples_consumer(struct daemon_samples *s)
 {
-    return (struct perf_consumer){
-        .context = s, .sample = on_sample, .stack = on_stack, .end = on_end};
+    return (struct perf_consumer){.context = s,
+                                  .with_reasons = true,
+                                  .sample = on_sample,
+                                  .stack = on_stack,
+                                  .end = on_end};
 }
 
 /* A profile with names of the current window's samples. */
