@@ -46,11 +46,12 @@ struct daemon {
     struct lepd_server *lepd;          /* or NULL */
     struct daemon_api api;
     struct http_settings http_settings;
-    struct http_server *http; /* or NULL */
-    int address;              /* the file of its address; -1: none */
-    uint64_t window_start;    /* ns of the samples' clock */
-    uint64_t offset;          /* from the samples' clock to the time of day */
-    uint64_t lost;            /* when the window began */
+    struct http_server *http;         /* or NULL */
+    int address;                      /* the file of its address; -1: none */
+    struct event_source_report waits; /* of the counters that were open before */
+    uint64_t window_start;            /* ns of the samples' clock */
+    uint64_t offset;                  /* from the samples' clock to the time of day */
+    uint64_t lost;                    /* when the window began */
     bool stops, restarts, failed;
     bool is_open; /* sampling was opened before */
     struct error err;
@@ -215,6 +216,21 @@ static void publish(struct daemon *d, uint64_t complete)
         lepd_server_publish(d->lepd, p);
 }
 
+/* Reads the sums of the waits. If there are many, the source samples only longer ones. */
+static void check_waits(struct daemon *d)
+{
+    struct event_source_report r;
+    record_chain_report(&d->live.chain, EVENT_SOURCE_long_waits, &r);
+    if (!r.active)
+        return;
+    d->api.waits = d->waits.items + r.items;
+    d->api.waited = d->waits.sum + r.sum;
+    if (r.threshold != d->api.least_wait && d->api.least_wait)
+        engine_note(d->report, "waits of at least %.2f ms are stored now",
+                    (double)r.threshold / 1e6);
+    d->api.least_wait = r.threshold;
+}
+
 /* Gives the clients of the HTTP server what is new: once a second. */
 static void publish_live(struct daemon *d)
 {
@@ -238,6 +254,7 @@ static bool turn(void *context, unsigned reasons, int *next)
     *next = drain_ms(d);
     turn_triggers(
         d, daemon_metrics_turn(&d->metrics, os_clock_monotonic(), os_clock_real()));
+    check_waits(d);
     daemon_samples_name(&d->samples, daemon_names_turn(&d->names, os_clock_monotonic()));
     if (d->triggers.state == TRIGGER_NONE) /* it would use the wait that is closed then */
         daemon_recording_turn(&d->recording, &d->live.wait);
@@ -260,6 +277,8 @@ static bool turn(void *context, unsigned reasons, int *next)
 static void on_end(void *context)
 {
     struct daemon *d = context;
+    if (daemon_samples_has_later(&d->samples))
+        end_window(d, d->samples.until);
     d->samples.until = UINT64_MAX;
     d->history.is_last = d->stops;
     end_window(d, os_clock_monotonic());
@@ -316,6 +335,8 @@ static bool open_without_trigger(struct daemon *d, struct error *err)
 /* Opens the counters again, for the rate that the budget or a trigger requests. */
 static bool change_rate(struct daemon *d, struct error *err)
 {
+    d->waits.items = d->api.waits;
+    d->waits.sum = d->api.waited;
     record_live_close(&d->live);
     record_threads_free(&d->threads);
     d->threads = (struct record_threads){0};
@@ -492,6 +513,9 @@ static bool run(struct daemon *d, struct error *err)
     d->samples.until = next_end(d, d->window_start);
     if (!read_streams(d, err))
         return false;
+    if (d->api.least_wait)
+        engine_note(d->report, "%llu waits were sampled, %llu ns",
+                    (unsigned long long)d->api.waits, (unsigned long long)d->api.waited);
     if (!d->failed)
         return true;
     *err = d->err;

@@ -112,6 +112,11 @@ bool daemon_samples_cut(struct daemon_samples *s, uint64_t until, uint64_t offse
     return ok;
 }
 
+bool daemon_samples_has_later(const struct daemon_samples *s)
+{
+    return s->ready[LATER];
+}
+
 struct profile *daemon_samples_recent(struct daemon_samples *s, uint64_t from,
                                       uint64_t to)
 {

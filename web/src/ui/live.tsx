@@ -11,7 +11,7 @@ import { Dialogs } from "./dialogs";
 import { LivePanel, TopProcesses } from "./live_panels";
 import { LiveTrackPane } from "./live_tracks";
 import { Content, Fault, ViewTools } from "./root";
-import { Search } from "./toolbar";
+import { EventChoice, Search } from "./toolbar";
 
 function since(seconds: number): string {
     const days = Math.floor(seconds / 86400);
@@ -93,6 +93,7 @@ function Bar({ app, live }: { app: App; live: Live }) {
             <span class="segments" role="radiogroup" aria-label="Range of the axis">
                 {RANGES.map(([seconds, title]) => <button key={seconds} type="button" role="radio" aria-checked={live.range === seconds} onClick={() => live.setRange(seconds)}>{title}</button>)}
             </span>
+            <EventChoice app={app} />
             <Search app={app} />
         </section>
     );
