@@ -687,6 +687,32 @@ def run_cases(report, daemon):
             report.not_ok(name, f"{type(error).__name__}: {error}")
 
 
+def off_cpu(folder):
+    """Waits are an event of their own, and the sums of all are in the metrics."""
+    daemon = Daemon(folder, "--off-cpu", "5")
+    napping = subprocess.Popen(["sh", "-c", "while :; do sleep 0.05; done"])
+    try:
+        assert daemon.wait(), daemon.report()
+        if "waits are not stored" in daemon.report():
+            return  # this kernel or user cannot: daemon.py says so
+        status, body, query = 0, b"", "/api/profile?from=-5m&format=folded&event="
+        while b"sleep;" not in body:
+            status, _, body = daemon.get(query + "off-cpu")
+            assert status in (200, 404, 500), body  # there may be no samples yet
+            time.sleep(0.2)
+        expect(daemon.get(query + "nothing")[0], 400)
+        waited = [line for line in daemon.get("/metrics")[2].decode().split("\n")
+                  if line.startswith("stoke_waited_seconds_total ")]
+        assert float(waited[0].split()[1]) > 0, waited
+        state = json.loads(daemon.get("/api/status")[2])
+        assert state["least_wait_ns"] >= 5000000, state
+    finally:
+        napping.kill()
+        napping.wait()
+        ended = daemon.stop()
+    expect(ended, 0, daemon.report())
+
+
 def main():
     report = tap.Tap()
     with tempfile.TemporaryDirectory() as folder:
@@ -709,6 +735,7 @@ def main():
     encrypted(report)
     starts(report)
     in_folder(report, "triggers", triggered)
+    in_folder(report, "waits", off_cpu)
     if shutil.which("cc"):
         in_folder(report, "a store that is written again", absent)
     else:
