@@ -122,7 +122,6 @@ static __always_inline int end_wait(void *ctx)
     r->pid = (uint32_t)(task >> 32);
     r->tid = (uint32_t)task;
     r->cpu = number;
-    r->waker = 0;
     uint32_t size = read_stack(ctx, r);
     if (size > sizeof *r)
         return 0;

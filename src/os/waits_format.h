@@ -14,8 +14,6 @@
 struct waits_record {
     uint64_t time, length; /* of the end, in ns of CLOCK_MONOTONIC; ns */
     uint32_t pid, tid, cpu;
-    uint32_t waker; /* thread that ended it; 0: none, or an interrupt */
-    char waker_name[16];
     uint16_t user_count, kernel_count;
     uint32_t is_preempted; /* the thread was runnable */
     uint64_t frames[2 * WAITS_FRAMES];
