@@ -11,6 +11,7 @@
 #include "daemon/history.h"
 #include "daemon/intake.h"
 #include "daemon/metrics.h"
+#include "daemon/notes.h"
 #include "daemon/processes.h"
 #include "daemon/recent.h"
 #include "daemon/recording.h"
@@ -31,6 +32,8 @@ struct daemon_api {
     struct daemon_recent *recent;       /* NULL: the store only */
     struct daemon_history *history;     /* NULL: no process writes the store */
     struct daemon_recording *recording; /* NULL: no process records */
+    struct daemon_notes *notes;         /* NULL: none */
+    bool has_token;                     /* requests need it */
     struct daemon_intake *intake;       /* NULL: agents cannot push */
 
     /* Private. */

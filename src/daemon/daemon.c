@@ -5,6 +5,7 @@
 #include "daemon/history.h"
 #include "daemon/metrics.h"
 #include "daemon/names.h"
+#include "daemon/notes.h"
 #include "daemon/recent.h"
 #include "daemon/recording.h"
 #include "daemon/samples.h"
@@ -42,6 +43,7 @@ struct daemon {
     bool triggered;        /* the open counters are of the recording of a trigger */
     uint64_t marked_from;  /* second in which the trigger's recording began */
     struct daemon_metrics metrics;
+    struct daemon_notes notes;
     struct daemon_recent recent;
     struct daemon_recording recording; /* its job uses live.wait */
     struct lepd_server *lepd;          /* or NULL */
@@ -501,6 +503,8 @@ static bool start_http(struct daemon *d, struct error *err)
     d->api.recent = &d->recent;
     d->api.history = &d->history;
     d->api.recording = &d->recording;
+    d->api.notes = &d->notes;
+    d->api.has_token = d->settings->token != NULL;
     d->api.rate = d->api.requested_rate = d->settings->rate;
     d->api.budget = d->settings->budget;
     if (!daemon_api_init(&d->api))
@@ -568,6 +572,7 @@ bool daemon_run(const struct daemon_settings *settings,
     daemon_names_init(&d->names);
     bool ok = daemon_metrics_init(&d->metrics) && daemon_recent_init(&d->recent) &&
                       daemon_history_init(&d->history) &&
+                      daemon_notes_init(&d->notes, settings->store) &&
                       daemon_recording_init(&d->recording, settings->store)
                   ? run(d, err)
                   : error_memory(err);
@@ -581,6 +586,7 @@ bool daemon_run(const struct daemon_settings *settings,
     daemon_names_deinit(&d->names);
     daemon_metrics_deinit(&d->metrics);
     daemon_recent_deinit(&d->recent);
+    daemon_notes_deinit(&d->notes);
     daemon_history_deinit(&d->history);
     daemon_address_remove(settings->store, d->address); /* another one may start now */
     free(d);

@@ -713,6 +713,49 @@ def off_cpu(folder):
     expect(ended, 0, daemon.report())
 
 
+def note(daemon, path, body, headers):
+    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=tap.TIMEOUT)
+    connection.request("POST", path, json.dumps(body), headers)
+    reply = connection.getresponse()
+    text = reply.read()
+    connection.close()
+    return reply.status, text
+
+
+def notes(folder):
+    """Notes are written with the token, stored, listed by span, and removed."""
+    path = os.path.join(folder, "token")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(TOKEN + "\n")
+    head = {"Authorization": "Bearer " + TOKEN}
+    for count in (2, 1):  # the second daemon reads what the first one stored
+        daemon = Daemon(folder, "--token-file", path)
+        try:
+            assert daemon.wait(), daemon.report()
+            if count == 2:
+                expect(note(daemon, "/api/note", {"text": "first", "time": 1790000000}, head)[0], 200)
+                expect(note(daemon, "/api/note", {"text": "z\u00fcrich"}, head)[0], 200)
+                for wrong in ({"text": ""}, {"text": "a\nb"}, {"text": "x" * 501}, {"text": 1}, {}, []):
+                    expect(note(daemon, "/api/note", wrong, head)[0], 400, str(wrong))
+                expect(note(daemon, "/api/note", {"text": "no token"}, {})[0], 401)
+            listed = json.loads(daemon.get("/api/notes?from=1780000000", **head)[2])["notes"]
+            expect([n["text"] for n in listed], ["first", "z\u00fcrich"][2 - count:])
+            old = json.loads(daemon.get("/api/notes?from=1790000000&to=1790000001", **head)[2])["notes"]
+            expect(len(old), count - 1)
+            if count == 2:
+                expect(note(daemon, "/api/note/remove", {"number": old[0]["number"]}, head)[0], 200)
+                expect(note(daemon, "/api/note/remove", {"number": old[0]["number"]}, head)[0], 400)
+        finally:
+            daemon.stop()
+    daemon = Daemon(folder)
+    try:
+        assert daemon.wait(), daemon.report()
+        expect(note(daemon, "/api/note", {"text": "no token"}, {})[0], 403)
+        expect(len(json.loads(daemon.get("/api/notes?from=1780000000")[2])["notes"]), 1)
+    finally:
+        daemon.stop()
+
+
 def main():
     report = tap.Tap()
     with tempfile.TemporaryDirectory() as folder:
@@ -736,6 +779,7 @@ def main():
     starts(report)
     in_folder(report, "triggers", triggered)
     in_folder(report, "waits", off_cpu)
+    in_folder(report, "notes", notes)
     if shutil.which("cc"):
         in_folder(report, "a store that is written again", absent)
     else:
