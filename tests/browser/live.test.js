@@ -50,6 +50,22 @@ module.exports = (test) => {
         await until(page, ([from]) => window.stoke.live.shownSpan[0] === from && window.stoke.shown.total > 0, span);
     });
 
+    test("notes are written, shown as marks, and removed, if requests need a token", async (bench) => {
+        const token = path.join(bench.folder, "token");
+        fs.writeFileSync(token, "0123456789abcdef0123\n");
+        const served = await daemonOrSkip(bench, { args: ["--token-file", token] });
+        if (!served)
+            return;
+        load(bench);
+        const page = await live(bench, served, "?token=0123456789abcdef0123");
+        await page.getByRole("button", { name: "+ Note" }).click();
+        await page.getByLabel("Note", { exact: true }).fill("deployed 1.2");
+        await page.getByRole("button", { name: "Write", exact: true }).click();
+        await page.getByRole("button", { name: /^Note: deployed 1\.2, / }).click();
+        await page.getByRole("button", { name: "Remove", exact: true }).click();
+        await until(page, () => window.stoke.live.notes.length === 0 && !document.querySelector(".live-mark.note"));
+    });
+
     test("shows where threads wait, if the daemon stores that", async (bench) => {
         const served = await daemonOrSkip(bench, { args: ["--off-cpu", "5"] });
         if (!served || /waits are not stored/.test(served.said()))

@@ -10,6 +10,7 @@ import { Details } from "./details";
 import { Dialogs } from "./dialogs";
 import { LivePanel, TopProcesses } from "./live_panels";
 import { LiveTrackPane } from "./live_tracks";
+import { NoteDialog } from "./notes";
 import { Content, Fault, ViewTools } from "./root";
 import { EventChoice, Search } from "./toolbar";
 
@@ -89,6 +90,7 @@ function Bar({ app, live }: { app: App; live: Live }) {
                     <span class="chip" key={JSON.stringify(filter)}><span>{shownName(`${filter.verb} ${filter.text}`)}</span><button type="button" aria-label="Remove the filter" onClick={() => void app.filters.remove(i)}>{"\u2715"}</button></span>
                 ))}
                 {app.shown && <button type="button" class="quiet" title="Add a filter (I)" onClick={() => app.openDialog("filter")}>+ Filter</button>}
+                {live.status?.can_note && <button type="button" class="quiet" title="Write a note on the time line" onClick={() => live.showNote(null)}>+ Note</button>}
             </div>
             <span class="segments" role="radiogroup" aria-label="Range of the axis">
                 {RANGES.map(([seconds, title]) => <button key={seconds} type="button" role="radio" aria-checked={live.range === seconds} onClick={() => live.setRange(seconds)}>{title}</button>)}
@@ -209,6 +211,7 @@ export function LiveRoot({ app, live }: { app: App; live: Live }) {
             </div>
             <StatusBar app={app} live={live} />
             <Dialogs app={app} />
+            {app.dialog === "note" && <NoteDialog live={live} />}
             {app.notice && <div class="notice" role="status">{app.notice}</div>}
         </div>
     );
