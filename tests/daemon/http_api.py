@@ -79,6 +79,23 @@ def expect(got, right, what=""):
         raise AssertionError(f"{what}: {got!r}, not {right!r}")
 
 
+def restricted(daemon):
+    """The threads that answer requests cannot execute programs, and the daemon has few rights."""
+    states = []
+    for thread in os.listdir(f"/proc/{daemon.process.pid}/task"):
+        with open(f"/proc/{daemon.process.pid}/task/{thread}/status", encoding="utf-8") as file:
+            states.append(dict(line.split(":\t", 1) for line in file if ":\t" in line))
+    if "Seccomp" not in states[0]:
+        return "no filters in this kernel"
+    filtered = sum(state["Seccomp"].strip() == "2" for state in states)
+    assert filtered >= 3, states
+    # CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG
+    allowed = 1 << 38 | 1 << 19 | 1 << 2 | 1 << 34
+    rights = int(states[0]["CapEff"], 16)
+    expect(rights & ~allowed, 0, "capabilities")
+    return f"{filtered} of {len(states)} threads"
+
+
 def metrics(daemon):
     status, kind, body = daemon.get("/metrics")
     expect(status, 200)
@@ -674,7 +691,7 @@ def starts(report):
 
 def run_cases(report, daemon):
     for name, check in {"metrics": metrics, "history": history, "formats": formats, "labels": labels,
-                        "metrics of seconds": stored_metrics,
+                        "metrics of seconds": stored_metrics, "restrictions": restricted,
                         "page": page, "machine": machine, "events": events, "compression": compression, "many clients": many_clients,
                         "samples that are not stored": newest, "pyroscope": pyroscope,
                         "go tool pprof": go_pprof, "recordings on demand": on_demand,

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 static char folder[] = "/tmp/stoke-notes-XXXXXX";
-static char store[64], file[64];
+static char store[64], file[80];
 
 static int make_folder(void **state)
 {
