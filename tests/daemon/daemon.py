@@ -168,6 +168,47 @@ int fdatasync(int fd)
 """
 
 
+# A disk that takes a second for each fsync. What it has then is in PATH.synced: a machine that
+# crashes loses the rest.
+SYNCED = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void copy_file(int fd)
+{
+    char link[64], path[4096] = "", copy[4200], part[4200], bytes[65536];
+    off_t at = 0;
+    ssize_t n;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (readlink(link, path, sizeof path - 1) <= 0 || !strstr(path, getenv("SYNCED_NAME")))
+        return;
+    snprintf(copy, sizeof copy, "%s.synced", path);
+    snprintf(part, sizeof part, "%s.part", path);
+    int out = open(part, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    while ((n = pread(fd, bytes, sizeof bytes, at)) > 0 && write(out, bytes, (size_t)n) == n)
+        at += n;
+    close(out);
+    rename(part, copy);
+    usleep(1000000);
+}
+int fsync(int fd)
+{
+    int got = (int)syscall(SYS_fsync, fd);
+    copy_file(fd);
+    return got;
+}
+int fdatasync(int fd)
+{
+    int got = (int)syscall(SYS_fdatasync, fd);
+    copy_file(fd);
+    return got;
+}
+"""
+
+
 def until(condition, what):
     end = time.monotonic() + WAIT
     while not condition():
@@ -439,6 +480,30 @@ def check_read_only(folder):
     return "" if status == 0 and not wrong else f"{status}: {wrong}: {said}"
 
 
+def check_crash(folder):
+    """Each fsync takes a second: no sample is lost. The machine crashes, and what was not synced is
+    lost: no window that was stored is, and the daemon continues."""
+    store, _mark, env = preloaded(folder, "synced", SYNCED, "SYNCED_NAME")
+    env["SYNCED_NAME"] = "synced.db"
+    with daemon(store, env=env) as (process, said):
+        until(lambda: len(windows(store)) >= 4, "windows")
+        wrong = gaps(store)
+        before = windows(store)
+        process.kill()
+        process.wait()
+        for end in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(store + end)
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(f"{store}{end}.synced", store + end)
+        wrong += gaps(store) + lost_windows(store, before)
+    with daemon(store) as (process, said):
+        until(lambda: len(windows(store)) > len(before), "a window after the crash")
+        status = stop(process)
+        said = said()
+    return "" if status == 0 and not wrong else f"{status}: {wrong}: {said}"
+
+
 def waits(store, thread=None):
     """The ns of all waits in the store, or of those of threads with that name."""
     return sum(weight for stack, weight in folded(store, "--event", "off-cpu")
@@ -574,6 +639,7 @@ def main():
                 report.result(f"{KILLS} times SIGKILL", check_kills(folder))
                 report.result("a store that cannot be written", check_recovery(folder))
                 report.result("a file system that becomes read-only", check_read_only(folder))
+                report.result("a crash of the machine, and a slow disk", check_crash(folder))
                 report.result("a budget of CPU time", check_budget(folder))
                 report.result("a copy of the store that takes long", check_copy(folder))
                 for name, *rest in FAULTS:
