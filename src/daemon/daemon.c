@@ -52,6 +52,7 @@ struct daemon {
     struct http_server *http;         /* or NULL */
     int address;                      /* the file of its address; -1: none */
     struct event_source_report waits; /* of the counters that were open before */
+    uint64_t noted_wait;              /* ns: the highest threshold so far */
     uint64_t shifted;                 /* ns: when the clocks were shifted */
     uint64_t window_start;            /* ns of the samples' clock */
     uint64_t offset;                  /* from the samples' clock to the time of day */
@@ -229,9 +230,12 @@ static void check_waits(struct daemon *d)
         return;
     d->api.waits = d->waits.items + r.items;
     d->api.waited = d->waits.sum + r.sum;
-    if (r.threshold != d->api.least_wait && d->api.least_wait)
-        engine_note(d->report, "waits of at least %.2f ms are stored now",
+    if (r.threshold > d->noted_wait && d->api.least_wait)
+        engine_note(d->report,
+                    "there are many waits: those of at least %.2f ms are stored now",
                     (double)r.threshold / 1e6);
+    if (r.threshold > d->noted_wait)
+        d->noted_wait = r.threshold;
     d->api.least_wait = r.threshold;
 }
 

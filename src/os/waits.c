@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <waits.skel.h>
 
-#define RING_SIZE (1u << 20)
+#define RING_SIZE (1u << 19)
 #define LINES_SIZE ((size_t)64 << 10)
 
 /* End of a switch before Linux 6.16. Compilers may add a suffix. */

@@ -10,7 +10,7 @@
 #include "record/off_cpu.h"
 #include <stdlib.h>
 
-#define PER_SECOND_MOST 500
+#define PER_SECOND_MOST 250
 #define NS ((uint64_t)1000000000)
 #define THRESHOLD_MOST (10 * NS)
 

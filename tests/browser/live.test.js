@@ -71,7 +71,7 @@ module.exports = (test) => {
         if (!served || /waits are not stored/.test(served.said()))
             return;
         load(bench);
-        const nap = spawn("sh", ["-c", "while :; do sleep 0.05; done"]);
+        const nap = spawn("sh", ["-c", "while :; do sleep 1; done"]);
         bench.endWithTest(nap, "SIGKILL");
         const page = await live(bench, served);
         await until(page, () => window.stoke.profile && window.stoke.profile.events.length === 2);

@@ -707,7 +707,7 @@ def run_cases(report, daemon):
 def off_cpu(folder):
     """Waits are an event of their own, and the sums of all are in the metrics."""
     daemon = Daemon(folder, "--off-cpu", "5")
-    napping = subprocess.Popen(["sh", "-c", "while :; do sleep 0.05; done"])
+    napping = subprocess.Popen(["sh", "-c", "while :; do sleep 1; done"])
     try:
         assert daemon.wait(), daemon.report()
         if "waits are not stored" in daemon.report():

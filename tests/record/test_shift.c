@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The periods of clocks begin anew: the next sample is a whole period later. */
+/* The periods of clocks begin again: the next sample is a whole period later. */
 #include "os/machine.h"
 #include "record/perf_sampler.h"
 #include "unit.h"
