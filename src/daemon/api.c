@@ -159,6 +159,9 @@ bool api_serves(const struct daemon_api *api, const struct api_route *route)
     if (route->answer == api_record || route->answer == api_record_stop ||
         route->answer == api_recording || route->answer == api_recorded)
         return api->recording != NULL;
+    if (route->answer == api_notes || route->answer == api_note ||
+        route->answer == api_note_remove)
+        return api->notes != NULL;
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include "daemon/history.h"
 #include "daemon/intake.h"
 #include "daemon/metrics.h"
+#include "daemon/notes.h"
 #include "daemon/processes.h"
 #include "daemon/recent.h"
 #include "daemon/recording.h"
@@ -21,14 +22,18 @@
 #define DAEMON_API_MEMORY_LEAST ((int64_t)16 << 20)
 
 struct daemon_api {
-    const char *store;       /* location */
-    uint32_t requested_rate; /* samples per second and CPU */
-    _Atomic uint32_t rate;   /* that the budget permits now */
+    const char *store;           /* location */
+    uint32_t requested_rate;     /* samples per second and CPU */
+    _Atomic uint32_t rate;       /* that the budget permits now */
+    _Atomic uint64_t least_wait; /* ns: shorter waits are not sampled now; 0: none is */
+    _Atomic uint64_t waits, waited; /* sampled since the start; ns of them */
     struct daemon_limits budget;
     struct daemon_metrics *metrics;     /* NULL: those of the store only */
     struct daemon_recent *recent;       /* NULL: the store only */
     struct daemon_history *history;     /* NULL: no process writes the store */
     struct daemon_recording *recording; /* NULL: no process records */
+    struct daemon_notes *notes;         /* NULL: none */
+    bool has_token;                     /* requests need it */
     struct daemon_intake *intake;       /* NULL: agents cannot push */
 
     /* Private. */

@@ -97,6 +97,12 @@ void api_status(struct daemon_api *api, const struct http_query *q, struct http_
     json_member_u64(&w, "time", os_clock_real() / STORE_SECOND);
     json_member_u64(&w, "rate", api->rate);
     json_member_u64(&w, "requested_rate", api->requested_rate);
+    if (api->least_wait)
+        json_member_u64(&w, "least_wait_ns", api->least_wait);
+    if (api->notes) {
+        json_put_key(&w, "can_note");
+        json_put_bool(&w, api->has_token);
+    }
     json_put_key(&w, "daemon");
     json_begin(&w, JSON_OBJECT);
     json_member_u64(&w, "cpu_ns", os_own_cpu_time());

@@ -59,6 +59,19 @@ static void put_rate(struct output *o, const struct daemon_api *api)
     output_format(o, "stoke_sampling_rate_requested %u\n", (unsigned)api->requested_rate);
 }
 
+static void put_waits(struct output *o, const struct daemon_api *api)
+{
+    openmetrics_family(o, "stoke_least_wait_seconds", OPENMETRICS_GAUGE, "seconds",
+                       "Shorter waits are not sampled.");
+    output_format(o, "stoke_least_wait_seconds %.9f\n", (double)api->least_wait / 1e9);
+    openmetrics_family(o, "stoke_waits", OPENMETRICS_COUNTER, "",
+                       "Waits that were sampled.");
+    output_format(o, "stoke_waits_total %llu\n", (unsigned long long)api->waits);
+    openmetrics_family(o, "stoke_waited_seconds", OPENMETRICS_COUNTER, "seconds",
+                       "The time of these waits.");
+    output_format(o, "stoke_waited_seconds_total %.9f\n", (double)api->waited / 1e9);
+}
+
 static void put_own(struct output *o, const struct http_totals *totals)
 {
     openmetrics_family(o, "process_cpu_seconds", OPENMETRICS_COUNTER, "seconds",
@@ -111,6 +124,8 @@ void api_metrics(struct daemon_api *api, const struct http_query *q, struct http
     put_own(&r->body, &q->totals);
     if (api->requested_rate)
         put_rate(&r->body, api);
+    if (api->least_wait)
+        put_waits(&r->body, api);
     put_store(&r->body, api->history);
     if (api->intake)
         api_put_intake(&r->body, api->intake);

@@ -6,6 +6,7 @@
 #include "daemon/api.h"
 
 #define STATUS_BAD 400u
+#define STATUS_FORBIDDEN 403u
 #define STATUS_MISSING 404u
 #define STATUS_METHOD 405u
 #define STATUS_CONFLICT 409u

@@ -59,14 +59,17 @@ static void add_word(void *context, const char *value)
         w->items[w->count++] = value;
 }
 
-/* Retains the samples with the labels of the request. Takes over p. */
+/* Retains the samples with the labels and of the events of the request. Takes over p. */
 static struct profile *filter(const struct http_query *q, struct profile *p,
                               struct error *err)
 {
     struct transform_options o = {0};
     const struct transform *emptied = NULL;
     http_query_each(q, "label", add_word, &o.filter.labels);
-    return o.filter.labels.count ? transform_apply(&o, p, &emptied, err) : p;
+    http_query_each(q, "event", add_word, &o.filter.events);
+    return o.filter.labels.count || o.filter.events.count
+               ? transform_apply(&o, p, &emptied, err)
+               : p;
 }
 
 static bool pack(struct output *body, struct error *err)
@@ -120,7 +123,7 @@ static void reply_profile(struct daemon_api *api, const struct http_query *q,
     struct profile *p = api_read_profile(api, span, e->needs_time, &err);
     if (p && p->sample_count) {
         p = filter(q, p, &err);
-        status = p ? STATUS_FAILED : STATUS_BAD; /* an unknown label */
+        status = p ? STATUS_FAILED : STATUS_BAD; /* an unknown label or event */
     }
     r->type = type_of(e);
     api_share(r, API_SHARED_SHORT);

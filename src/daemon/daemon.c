@@ -5,6 +5,7 @@
 #include "daemon/history.h"
 #include "daemon/metrics.h"
 #include "daemon/names.h"
+#include "daemon/notes.h"
 #include "daemon/recent.h"
 #include "daemon/recording.h"
 #include "daemon/samples.h"
@@ -21,8 +22,9 @@
 
 #define NS STORE_SECOND
 #define DRAIN_MS 1000
-#define DRAIN_MS_OFTEN 100  /* while a trigger's recording runs */
-#define CLOCK_STEP (NS / 2) /* a larger change of the clock ends a window */
+#define DRAIN_MS_OFTEN 100    /* while a trigger's recording runs */
+#define SHIFT_EVERY (10 * NS) /* the clocks of the samples */
+#define CLOCK_STEP (NS / 2)   /* a larger change of the clock ends a window */
 
 struct daemon {
     const struct daemon_settings *settings;
@@ -41,16 +43,20 @@ struct daemon {
     bool triggered;        /* the open counters are of the recording of a trigger */
     uint64_t marked_from;  /* second in which the trigger's recording began */
     struct daemon_metrics metrics;
+    struct daemon_notes notes;
     struct daemon_recent recent;
     struct daemon_recording recording; /* its job uses live.wait */
     struct lepd_server *lepd;          /* or NULL */
     struct daemon_api api;
     struct http_settings http_settings;
-    struct http_server *http; /* or NULL */
-    int address;              /* the file of its address; -1: none */
-    uint64_t window_start;    /* ns of the samples' clock */
-    uint64_t offset;          /* from the samples' clock to the time of day */
-    uint64_t lost;            /* when the window began */
+    struct http_server *http;         /* or NULL */
+    int address;                      /* the file of its address; -1: none */
+    struct event_source_report waits; /* of the counters that were open before */
+    uint64_t noted_wait;              /* ns: the highest threshold so far */
+    uint64_t shifted;                 /* ns: when the clocks were shifted */
+    uint64_t window_start;            /* ns of the samples' clock */
+    uint64_t offset;                  /* from the samples' clock to the time of day */
+    uint64_t lost;                    /* when the window began */
     bool stops, restarts, failed;
     bool is_open; /* sampling was opened before */
     struct error err;
@@ -215,6 +221,24 @@ static void publish(struct daemon *d, uint64_t complete)
         lepd_server_publish(d->lepd, p);
 }
 
+/* Reads the sums of the waits. If there are many, the source samples only longer ones. */
+static void check_waits(struct daemon *d)
+{
+    struct event_source_report r;
+    record_chain_report(&d->live.chain, EVENT_SOURCE_long_waits, &r);
+    if (!r.active)
+        return;
+    d->api.waits = d->waits.items + r.items;
+    d->api.waited = d->waits.sum + r.sum;
+    if (r.threshold > d->noted_wait && d->api.least_wait)
+        engine_note(d->report,
+                    "there are many waits: those of at least %.2f ms are stored now",
+                    (double)r.threshold / 1e6);
+    if (r.threshold > d->noted_wait)
+        d->noted_wait = r.threshold;
+    d->api.least_wait = r.threshold;
+}
+
 /* Gives the clients of the HTTP server what is new: once a second. */
 static void publish_live(struct daemon *d)
 {
@@ -231,13 +255,35 @@ static int drain_ms(const struct daemon *d)
     return is_triggered(d) ? DRAIN_MS_OFTEN : DRAIN_MS;
 }
 
+/* The next turn comes at a random time of a sampling period. */
+static int next_turn(const struct daemon *d)
+{
+    uint32_t random = 0, period = 1000 / d->rate;
+    if (is_triggered(d) || !os_random(&random, sizeof random))
+        return drain_ms(d);
+    return DRAIN_MS - (int)(random % (period < DRAIN_MS / 2 ? period + 1 : DRAIN_MS / 2));
+}
+
+/* Work that is repeated at a multiple of the sampling rate, such as each second, would always or
+ * never be sampled. */
+static void shift_clocks(struct daemon *d)
+{
+    uint64_t now = os_clock_monotonic();
+    if (is_triggered(d) || now - d->shifted < SHIFT_EVERY)
+        return;
+    perf_sampler_shift(&d->live.chain.sampler);
+    d->shifted = now;
+}
+
 static bool turn(void *context, unsigned reasons, int *next)
 {
     struct daemon *d = context;
     uint64_t complete = record_live_complete_until(&d->live);
-    *next = drain_ms(d);
+    *next = next_turn(d);
+    shift_clocks(d);
     turn_triggers(
         d, daemon_metrics_turn(&d->metrics, os_clock_monotonic(), os_clock_real()));
+    check_waits(d);
     daemon_samples_name(&d->samples, daemon_names_turn(&d->names, os_clock_monotonic()));
     if (d->triggers.state == TRIGGER_NONE) /* it would use the wait that is closed then */
         daemon_recording_turn(&d->recording, &d->live.wait);
@@ -260,6 +306,8 @@ static bool turn(void *context, unsigned reasons, int *next)
 static void on_end(void *context)
 {
     struct daemon *d = context;
+    if (daemon_samples_has_later(&d->samples))
+        end_window(d, d->samples.until);
     d->samples.until = UINT64_MAX;
     d->history.is_last = d->stops;
     end_window(d, os_clock_monotonic());
@@ -316,6 +364,8 @@ static bool open_without_trigger(struct daemon *d, struct error *err)
 /* Opens the counters again, for the rate that the budget or a trigger requests. */
 static bool change_rate(struct daemon *d, struct error *err)
 {
+    d->waits.items = d->api.waits;
+    d->waits.sum = d->api.waited;
     record_live_close(&d->live);
     record_threads_free(&d->threads);
     d->threads = (struct record_threads){0};
@@ -360,6 +410,18 @@ static void choose_event(struct daemon *d)
     }
 }
 
+/* Whether waits are sampled: without, the daemon samples CPU time only. */
+static void note_waits(const struct daemon *d)
+{
+    struct event_source_report r;
+    if (!d->settings->least_wait || d->is_open)
+        return;
+    record_chain_report(&d->live.chain, EVENT_SOURCE_long_waits, &r);
+    if (!r.active)
+        engine_note(d->report, "waits are not stored: %s%s%s", r.unavailable.message,
+                    r.unavailable.hint[0] ? "; " : "", r.unavailable.hint);
+}
+
 static bool open_everyone(struct daemon *d, struct error *err)
 {
     d->record.sampler.targets.everyone = true;
@@ -376,6 +438,7 @@ static bool open_own(struct daemon *d, struct error *err)
     if (!record_threads_of_user(&d->threads, user, err))
         return false;
     targets->everyone = false;
+    d->record.sources.on[EVENT_SOURCE_long_waits] = false; /* they are of all threads */
     targets->tids = d->threads.items;
     targets->tid_count = d->threads.count;
     return record_live_open(&d->live, &d->record, err);
@@ -391,8 +454,12 @@ static bool open_sampling(struct daemon *d, struct error *err)
         .drain_ms = drain_ms(d),
         .idle = turn,
         .idle_context = d};
+    d->record.sources.on[EVENT_SOURCE_long_waits] = d->settings->least_wait != 0;
+    d->record.sources.least_wait = d->settings->least_wait;
     choose_event(d);
-    if (open_everyone(d, &first))
+    bool ok = open_everyone(d, &first);
+    note_waits(d);
+    if (ok)
         return true;
     if (!open_own(d, err))
         return false;
@@ -440,6 +507,8 @@ static bool start_http(struct daemon *d, struct error *err)
     d->api.recent = &d->recent;
     d->api.history = &d->history;
     d->api.recording = &d->recording;
+    d->api.notes = &d->notes;
+    d->api.has_token = d->settings->token != NULL;
     d->api.rate = d->api.requested_rate = d->settings->rate;
     d->api.budget = d->settings->budget;
     if (!daemon_api_init(&d->api))
@@ -475,6 +544,9 @@ static bool run(struct daemon *d, struct error *err)
     d->samples.until = next_end(d, d->window_start);
     if (!read_streams(d, err))
         return false;
+    if (d->api.least_wait)
+        engine_note(d->report, "%llu waits were sampled, %llu ns",
+                    (unsigned long long)d->api.waits, (unsigned long long)d->api.waited);
     if (!d->failed)
         return true;
     *err = d->err;
@@ -504,6 +576,7 @@ bool daemon_run(const struct daemon_settings *settings,
     daemon_names_init(&d->names);
     bool ok = daemon_metrics_init(&d->metrics) && daemon_recent_init(&d->recent) &&
                       daemon_history_init(&d->history) &&
+                      daemon_notes_init(&d->notes, settings->store) &&
                       daemon_recording_init(&d->recording, settings->store)
                   ? run(d, err)
                   : error_memory(err);
@@ -517,6 +590,7 @@ bool daemon_run(const struct daemon_settings *settings,
     daemon_names_deinit(&d->names);
     daemon_metrics_deinit(&d->metrics);
     daemon_recent_deinit(&d->recent);
+    daemon_notes_deinit(&d->notes);
     daemon_history_deinit(&d->history);
     daemon_address_remove(settings->store, d->address); /* another one may start now */
     free(d);

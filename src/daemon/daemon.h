@@ -18,9 +18,10 @@
 #define DAEMON_WINDOW_DEFAULT 10 /* seconds */
 
 struct daemon_settings {
-    const char *store; /* location */
-    uint32_t rate;     /* samples per second and CPU */
-    uint32_t window;   /* seconds */
+    const char *store;   /* location */
+    uint32_t rate;       /* samples per second and CPU */
+    uint32_t window;     /* seconds */
+    uint64_t least_wait; /* ns: longer waits are sampled, too; 0: none */
     struct store_limits limits;
     struct daemon_limits budget;
     struct daemon_trigger_settings triggers;

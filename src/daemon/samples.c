@@ -69,8 +69,11 @@ static void on_end(void *context, struct perf_profile *p)
 
 struct perf_consumer daemon_samples_consumer(struct daemon_samples *s)
 {
-    return (struct perf_consumer){
-        .context = s, .sample = on_sample, .stack = on_stack, .end = on_end};
+    return (struct perf_consumer){.context = s,
+                                  .with_reasons = true,
+                                  .sample = on_sample,
+                                  .stack = on_stack,
+                                  .end = on_end};
 }
 
 /* A profile with names of the current window's samples. */
@@ -107,6 +110,11 @@ bool daemon_samples_cut(struct daemon_samples *s, uint64_t until, uint64_t offse
     s->failed = false;
     daemon_labels_clear(&s->labels);
     return ok;
+}
+
+bool daemon_samples_has_later(const struct daemon_samples *s)
+{
+    return s->ready[LATER];
 }
 
 struct profile *daemon_samples_recent(struct daemon_samples *s, uint64_t from,

@@ -41,6 +41,9 @@ void daemon_samples_name(struct daemon_samples *s, bool learned);
 bool daemon_samples_cut(struct daemon_samples *s, uint64_t until, uint64_t offset,
                         struct profile **p, struct error *err);
 
+/* Whether there are samples of the next window. */
+bool daemon_samples_has_later(const struct daemon_samples *s);
+
 /* Makes a profile of the current window's samples from `from` on, before `to`, with their
  * own times. The caller destroys it. NULL if there is none, or when memory is short. */
 struct profile *daemon_samples_recent(struct daemon_samples *s, uint64_t from,

@@ -6,6 +6,7 @@
 #include "http/share.h"
 #include "http/stream.h"
 #include "os/machine.h"
+#include "os/restriction.h"
 #include "os/stream_server.h"
 #include "os/thread.h"
 #include <netinet/in.h>
@@ -478,6 +479,30 @@ static bool start(struct http_server *s, struct error *err)
     return listen_at_address(s, err);
 }
 
+/* The threads of the server inherit the restriction of the one that starts them. */
+struct starting {
+    struct http_server *server;
+    struct error *err;
+    bool ok;
+};
+
+static void start_restricted(void *context)
+{
+    struct starting *s = context;
+    os_thread_restrict();
+    s->ok = start(s->server, s->err);
+}
+
+static bool start_in_thread(struct http_server *s, struct error *err)
+{
+    struct starting starting = {.server = s, .err = err};
+    struct os_thread thread = {0};
+    if (!os_thread_start(&thread, start_restricted, &starting, err))
+        return false;
+    os_thread_join(&thread);
+    return starting.ok;
+}
+
 struct http_server *http_server_start(const struct http_settings *settings,
                                       struct error *err)
 {
@@ -487,7 +512,7 @@ struct http_server *http_server_start(const struct http_settings *settings,
         return NULL;
     }
     s->settings = settings;
-    if (http_library_load(err) && start(s, err))
+    if (http_library_load(err) && start_in_thread(s, err))
         return s;
     http_server_stop(s);
     return NULL;

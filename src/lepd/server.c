@@ -2,6 +2,7 @@
 #include "lepd/server.h"
 #include "lepd/machine.h"
 #include "lepd/session.h"
+#include "os/restriction.h"
 #include "os/stream_server.h"
 #include "os/thread.h"
 #include <stdlib.h>
@@ -211,6 +212,7 @@ static void run_quick(void *context)
     struct lepd_server *s = context;
     uint64_t next = os_clock_monotonic() + SECOND;
     size_t from = 0;
+    os_thread_restrict();
     os_lock_acquire(&s->lock);
     while (!s->stops) {
         uint64_t now = os_clock_monotonic();
@@ -234,6 +236,7 @@ static void run_slow(void *context)
 {
     struct lepd_server *s = context;
     size_t from = 0;
+    os_thread_restrict();
     os_lock_acquire(&s->lock);
     while (!s->stops) {
         /* the quick worker reads the processes first */
@@ -399,6 +402,7 @@ static const struct os_stream_protocol protocol = {
 
 static void run_serving(void *context)
 {
+    os_thread_restrict();
     os_stream_server_run(((struct lepd_server *)context)->stream);
 }
 

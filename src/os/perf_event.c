@@ -77,6 +77,11 @@ bool os_perf_disable(int fd)
     return ioctl(fd, PERF_EVENT_IOC_DISABLE, 0) == 0;
 }
 
+bool os_perf_restart(int fd, uint64_t period)
+{
+    return ioctl(fd, PERF_EVENT_IOC_PERIOD, &period) == 0;
+}
+
 bool os_perf_redirect(int fd, int into)
 {
     return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, into) == 0;

@@ -37,6 +37,9 @@ bool os_perf_enable(int fd);
 bool os_perf_enable_for(int fd, int samples);
 bool os_perf_disable(int fd);
 
+/* Sets the period of a counter by time, ns, and begins the next period now. */
+bool os_perf_restart(int fd, uint64_t period);
+
 /* Redirects the records of a counter into the ring buffer of another one of the same
  * CPU. */
 bool os_perf_redirect(int fd, int into);

@@ -8,6 +8,9 @@
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
 
 static uint64_t bit(unsigned capability)
 {
@@ -21,6 +24,8 @@ void os_rights_restrict(unsigned rights)
     uint64_t retained = 0;
     if (rights & OS_RIGHT_COUNT)
         retained |= bit(CAP_PERFMON);
+    if (rights & OS_RIGHT_LOAD)
+        retained |= bit(CAP_BPF);
     if (rights & OS_RIGHT_READ)
         retained |= bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH) | bit(CAP_SYSLOG);
     if (rights & OS_RIGHT_WRITE)

@@ -12,6 +12,7 @@ enum os_right {
     OS_RIGHT_READ = 2,   /* read other processes and files, and kernel addresses */
     OS_RIGHT_WRITE = 4,  /* create files in folders of other users */
     OS_RIGHT_KILL = 8,   /* kill a process that runs as another user */
+    OS_RIGHT_LOAD = 32,  /* load eBPF programs */
     OS_RIGHT_CHOWN = 16, /* change the owner of files */
 };
 

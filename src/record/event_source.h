@@ -34,6 +34,7 @@ enum event_source_id {
 struct event_source_request {
     bool on[EVENT_SOURCE_COUNT];
     const char *interpreter; /* the only one whose frames are read; NULL: all */
+    uint64_t least_wait;     /* ns: of long_waits, which finds no shorter ones */
 };
 
 /* What a source may change before the counters are opened. */
@@ -52,6 +53,7 @@ struct event_source_report {
     uint64_t items;           /* samples of its main event */
     uint64_t sum;             /* the sum of the periods of these */
     bool no_stacks;           /* the kernel gives no stacks to this user */
+    uint64_t threshold;       /* ns: the least length of a wait now; 0: none */
     bool incomplete;          /* memory was short: some items are missing */
 };
 

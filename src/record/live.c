@@ -127,7 +127,9 @@ bool record_live_open(struct record_live *l, const struct record_live_settings *
         return false;
     if (!settings->hosted) {
         os_run_first();
-        os_rights_restrict(OS_RIGHT_READ |
+        /* a daemon opens them again for another rate */
+        bool loads = l->chain.sources[EVENT_SOURCE_long_waits] != NULL;
+        os_rights_restrict(OS_RIGHT_READ | (loads ? OS_RIGHT_LOAD : 0u) |
                            (settings->sampler.targets.everyone ? OS_RIGHT_COUNT : 0u));
     }
     l->began = os_clock_monotonic();

@@ -605,7 +605,20 @@ static void opened(void *state, const struct perf_sampler *sampler)
         add_ids(s, (enum off_cpu_event)i);
 }
 
-/* The stage makes the samples of these events: they have one id and no counter. */
+void record_off_cpu_describe(struct perf_file_event *e, const char *name)
+{
+    e->attr.type = PERF_TYPE_SOFTWARE;
+    e->attr.config = PERF_SOFTWARE_DUMMY;
+    e->attr.sample_type |= PERF_SAMPLE_RAW;
+    e->attr.flags &= ~(PERF_FLAG_CONTEXT_SWITCH | PERF_FLAG_FREQUENCY |
+                       PERF_FLAG_EXCLUDE_CHAIN_KERNEL | PERF_FLAG_EXCLUDE_CHAIN_USER);
+    e->attr.period = 1;
+    e->name = name;
+    e->id_count = e->id_count ? 1 : 0;
+    e->id_room = e->id_count;
+}
+
+/* The stage makes the samples of these events. */
 static void describe(const void *state, size_t index, struct perf_file_event *e)
 {
     static const char *const names[OFF_CPU_EVENTS] = {
@@ -622,15 +635,7 @@ static void describe(const void *state, size_t index, struct perf_file_event *e)
         event++;
     if (index == 0 || event == OFF_CPU_EVENTS)
         return;
-    e->attr.type = PERF_TYPE_SOFTWARE;
-    e->attr.config = PERF_SOFTWARE_DUMMY;
-    e->attr.sample_type |= PERF_SAMPLE_RAW;
-    e->attr.flags &= ~(PERF_FLAG_CONTEXT_SWITCH | PERF_FLAG_FREQUENCY |
-                       PERF_FLAG_EXCLUDE_CHAIN_KERNEL | PERF_FLAG_EXCLUDE_CHAIN_USER);
-    e->attr.period = 1;
-    e->name = names[event];
-    e->id_count = e->id_count ? 1 : 0;
-    e->id_room = e->id_count;
+    record_off_cpu_describe(e, names[event]);
 }
 
 static bool put_stage(void *state, const struct record_layout *layout,

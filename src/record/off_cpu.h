@@ -22,6 +22,7 @@
 #include "base/output.h"
 #include "base/sort.h"
 #include "record/locks.h"
+#include "record/perf_features.h"
 #include "record/record.h"
 
 /* A thread that waits: the sample of its wait, as far as it is known. */
@@ -102,6 +103,9 @@ void record_off_cpu_ids(struct record_off_cpu *o, enum off_cpu_event event,
                         const uint64_t *ids, size_t count);
 
 struct record_sink record_off_cpu_sink(struct record_off_cpu *o);
+
+/* Describes an event whose samples a source makes: it has one id and no counter. */
+void record_off_cpu_describe(struct perf_file_event *e, const char *name);
 
 /* After the last round: gives the waits of the threads that still wait, up to now. */
 void record_off_cpu_end(struct record_off_cpu *o, uint64_t now);

@@ -149,6 +149,11 @@ bool perf_sampler_sees_kernel(const struct record_event *event);
 void perf_sampler_enable(struct perf_sampler *s);
 void perf_sampler_disable(struct perf_sampler *s);
 
+/* Begins the periods of all clocks of CPUs now. The time since their last samples is not sampled:
+ * half a period on average. Call it at a random time: work that is as regular as the clock then
+ * meets its samples at random, and is neither always nor never sampled. */
+void perf_sampler_shift(struct perf_sampler *s);
+
 /* Gives all records that are in the rings. */
 void perf_sampler_drain(struct perf_sampler *s, const struct record_sink *to);
 

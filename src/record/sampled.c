@@ -129,12 +129,12 @@ static void clean(struct record_sampled *s)
 
 /* --- Passing ------------------------------------------------------------------------ */
 
-/* The reader gets records in the order of time: the held ones are as late as the sample. */
-static void flush(struct record_sampled *s, struct record_sampled_process *p,
-                  uint64_t time)
+/* Readers sort the records of two rounds: what is older gets the time where these begin. */
+static void flush(struct record_sampled *s, struct record_sampled_process *p)
 {
     for (struct held *h = p->first; h; h = h->next) {
         struct record *r = &h->record;
+        uint64_t time = r->time > s->newest[2] ? r->time : s->newest[2];
         size_t at = r->bytes.len - s->layout->trailer + s->layout->trailer_time;
         memcpy((char *)(uintptr_t)r->bytes.ptr + at, &time, sizeof time);
         r->time = time;
@@ -144,7 +144,7 @@ static void flush(struct record_sampled *s, struct record_sampled_process *p,
 }
 
 /* A process is sampled: the mappings of a fork are those of its parent. */
-static void show(struct record_sampled *s, uint32_t pid, uint64_t time)
+static void show(struct record_sampled *s, uint32_t pid)
 {
     struct record_sampled_process *line[ANCESTORS_MAX];
     size_t count = 0;
@@ -156,7 +156,7 @@ static void show(struct record_sampled *s, uint32_t pid, uint64_t time)
             line[count++] = p;
     }
     while (count--)
-        flush(s, line[count], time);
+        flush(s, line[count]);
 }
 
 static void take_task(struct record_sampled *s, const struct record *r)
@@ -205,7 +205,9 @@ static void take(void *context, const struct record *r)
     bool kernel = (r->misc & PERF_CPU_MODE) == PERF_MODE_KERNEL;
     bool maps = (r->type == PERF_MMAP || r->type == PERF_MMAP2) && !kernel;
     if (r->type == PERF_SAMPLE)
-        show(s, record_pid(s->layout, r), r->time);
+        show(s, record_pid(s->layout, r));
+    if (r->time > s->newest[0])
+        s->newest[0] = r->time;
     if ((r->type == PERF_FORK || r->type == PERF_EXIT) &&
         r->bytes.len >= TASK_END + least)
         take_task(s, r);
@@ -219,6 +221,9 @@ static void end_round(void *context)
 {
     struct record_sampled *s = context;
     s->round++;
+    s->newest[2] = s->newest[1];
+    s->newest[1] = s->newest[0];
+    s->tasks->earliest = s->newest[2];
     if (s->round % ROUNDS_CLEANED == 0 || s->arena.failed || s->arena.total > BYTES_MAX)
         clean(s);
     s->next.round(s->next.context);

@@ -4,7 +4,9 @@
  * they map would cost more than all samples.
  *
  * Records of a process that starts are held until one of its threads, or a child of it, is
- * sampled, and then pass with the time of that sample. They are removed when it ends, or after
+ * sampled. Then they pass with their time, or, if readers have read later records by then, with the
+ * earliest time that can follow: samples of some sources (long_waits.c) come after later records of the
+ * same round. They are removed when it ends, or after
  * a while: then, as with processes that ran before the recording, tasks.h reads what the process
  * maps when its first sample comes. */
 #ifndef STOKE_RECORD_SAMPLED_H
@@ -25,8 +27,9 @@ struct record_sampled {
     struct idmap index; /* of the processes by their ids */
     struct record_sampled_process *processes;
     size_t count, cap;
-    uint64_t round;   /* their number */
-    uint64_t removed; /* records of processes that were never sampled */
+    uint64_t round;     /* their number */
+    uint64_t newest[3]; /* time of all records; until the last two rounds ended */
+    uint64_t removed;   /* records of processes that were never sampled */
 };
 
 /* Neither it nor the layout may be moved afterwards. False if memory is short. */

@@ -135,7 +135,7 @@ static void take(void *context, const struct record *r)
     if (r->type == PERF_SAMPLE) {
         uint32_t pid = record_pid(t->layout, r), tid = record_tid(t->layout, r);
         if (tid) {
-            need(t, pid, tid, r->time);
+            need(t, pid, tid, t->earliest ? t->earliest : r->time);
             note_sampled(t, pid);
         }
     } else if (r->type == PERF_FORK && whole) {

@@ -15,6 +15,9 @@ struct record_tasks {
     uint8_t *known; /* by process or thread id: what the recording contains about it */
     uint32_t limit; /* ids are below it */
     struct record_maker maker;
+    uint64_t
+        earliest; /* time of what is read of a process when its first sample comes; 0: that
+                          of the sample, which no earlier one follows */
     struct record_jit_maps
         *jit_maps; /* the caller's, gets the sampled processes; or NULL */
 };

@@ -132,6 +132,9 @@ bool store_series_read(struct str data, struct builder *to, event_id *event,
         items[i] = take_label(&b, to);
     if (b.failed || bytes_left(&b))
         return error_set(err, "the labels of a series are damaged");
+    /* views show the first event: CPU time, also if waits come first */
+    if (str_equal(name, STR("off-cpu")))
+        builder_event(to, STR("cpu-clock"), UNIT_NANOSECONDS);
     *event = builder_event(to, name, (enum unit)unit);
     *thread = builder_thread(to, ID_NONE, ID_NONE, comm);
     *labels = builder_label_set(to, items, (size_t)count);

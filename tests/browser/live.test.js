@@ -5,6 +5,7 @@
 const assert = require("assert").strict;
 const fs = require("fs");
 const path = require("path");
+const { spawn } = require("child_process");
 const { app, daemon, daemonOrSkip, live, load, until } = require("./live_pages.js");
 
 const heardAfter = (page, time) => until(page, (after) => window.stoke.live.lostSince === null && window.stoke.live.heard > after, time);
@@ -47,6 +48,37 @@ module.exports = (test) => {
         const span = await app(page, "live.span");
         assert.ok(span && span[1] > span[0], "its span is held");
         await until(page, ([from]) => window.stoke.live.shownSpan[0] === from && window.stoke.shown.total > 0, span);
+    });
+
+    test("notes are written, shown as marks, and removed, if requests need a token", async (bench) => {
+        const token = path.join(bench.folder, "token");
+        fs.writeFileSync(token, "0123456789abcdef0123\n");
+        const served = await daemonOrSkip(bench, { args: ["--token-file", token] });
+        if (!served)
+            return;
+        load(bench);
+        const page = await live(bench, served, "?token=0123456789abcdef0123");
+        await page.getByRole("button", { name: "+ Note" }).click();
+        await page.getByLabel("Note", { exact: true }).fill("deployed 1.2");
+        await page.getByRole("button", { name: "Write", exact: true }).click();
+        await page.getByRole("button", { name: /^Note: deployed 1\.2, / }).click();
+        await page.getByRole("button", { name: "Remove", exact: true }).click();
+        await until(page, () => window.stoke.live.notes.length === 0 && !document.querySelector(".live-mark.note"));
+    });
+
+    test("shows where threads wait, if the daemon stores that", async (bench) => {
+        const served = await daemonOrSkip(bench, { args: ["--off-cpu", "5"] });
+        if (!served || /waits are not stored/.test(served.said()))
+            return;
+        load(bench);
+        const nap = spawn("sh", ["-c", "while :; do sleep 1; done"]);
+        bench.endWithTest(nap, "SIGKILL");
+        const page = await live(bench, served);
+        await until(page, () => window.stoke.profile && window.stoke.profile.events.length === 2);
+        await page.getByLabel("Weight").selectOption({ label: "Waiting" });
+        await until(page, () => window.stoke.shown.event_name === "off-cpu" && window.stoke.shown.total > 0);
+        await heardAfter(page, await app(page, "live.heard"));
+        await until(page, () => window.stoke.shown.event_name === "off-cpu" && window.stoke.shown.total > 0);
     });
 
     test("shows metrics, processes and the samples of the last seconds, which move", async (bench) => {

@@ -4,10 +4,12 @@
 loses nothing that was stored; a store that cannot be written is written later."""
 
 import contextlib
+import ctypes
 import glob
 import math
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -54,6 +56,21 @@ int main(void)
 }
 """
 
+
+# Waits for a second, so many times.
+NAPS = """
+#include <stdlib.h>
+#include <time.h>
+int main(int count, char **words)
+{
+    struct timespec t = {1, 0};
+    (void)count;
+    for (int i = atoi(words[1]); i > 0; i--)
+        nanosleep(&t, NULL);
+}
+"""
+NAP, NAP_COUNT = 1, 3
+CAP_SYS_ADMIN, CAP_BPF, PR_CAPBSET_DROP = 21, 39, 24  # linux/capability.h, linux/prctl.h
 
 # A file system that becomes read-only while files on it are open, as after a fault of its disk.
 READ_ONLY = """
@@ -151,6 +168,47 @@ int fdatasync(int fd)
 """
 
 
+# A disk that takes a second for each fsync. What it has then is in PATH.synced: a machine that
+# crashes loses the rest.
+SYNCED = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void copy_file(int fd)
+{
+    char link[64], path[4096] = "", copy[4200], part[4200], bytes[65536];
+    off_t at = 0;
+    ssize_t n;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (readlink(link, path, sizeof path - 1) <= 0 || !strstr(path, getenv("SYNCED_NAME")))
+        return;
+    snprintf(copy, sizeof copy, "%s.synced", path);
+    snprintf(part, sizeof part, "%s.part", path);
+    int out = open(part, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    while ((n = pread(fd, bytes, sizeof bytes, at)) > 0 && write(out, bytes, (size_t)n) == n)
+        at += n;
+    close(out);
+    rename(part, copy);
+    usleep(1000000);
+}
+int fsync(int fd)
+{
+    int got = (int)syscall(SYS_fsync, fd);
+    copy_file(fd);
+    return got;
+}
+int fdatasync(int fd)
+{
+    int got = (int)syscall(SYS_fdatasync, fd);
+    copy_file(fd);
+    return got;
+}
+"""
+
+
 def until(condition, what):
     end = time.monotonic() + WAIT
     while not condition():
@@ -160,11 +218,11 @@ def until(condition, what):
 
 
 @contextlib.contextmanager
-def daemon(store, *words, env=None):
+def daemon(store, *words, **how):
     """A running daemon, which is killed at the end, and what it has said so far."""
     with tempfile.TemporaryFile() as err:
         process = subprocess.Popen([tap.STOKE, "daemon", "--store", store, "--window", "1", *words],
-                                   stderr=err, env=env)
+                                   stderr=err, **how)
 
         def said():
             return os.pread(err.fileno(), 1 << 16, 0).decode("utf-8", "replace")
@@ -196,7 +254,7 @@ def stop(process):
 
 def folded(store, *words):
     status, out, err = tap.run([tap.STOKE, "fold", "--at", "-1h", "--store", store, *words])
-    if status != 0 and b"no samples" in err:
+    if status != 0 and b"no sample" in err:
         return  # not yet
     if status != 0:
         raise RuntimeError(err.decode("utf-8", "replace"))
@@ -422,6 +480,106 @@ def check_read_only(folder):
     return "" if status == 0 and not wrong else f"{status}: {wrong}: {said}"
 
 
+def check_crash(folder):
+    """Each fsync takes a second: no sample is lost. The machine crashes, and what was not synced is
+    lost: no window that was stored is, and the daemon continues."""
+    store, _mark, env = preloaded(folder, "synced", SYNCED, "SYNCED_NAME")
+    env["SYNCED_NAME"] = "synced.db"
+    with daemon(store, env=env) as (process, said):
+        until(lambda: len(windows(store)) >= 4, "windows")
+        wrong = gaps(store)
+        before = windows(store)
+        process.kill()
+        process.wait()
+        for end in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(store + end)
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(f"{store}{end}.synced", store + end)
+        wrong += gaps(store) + lost_windows(store, before)
+    with daemon(store) as (process, said):
+        until(lambda: len(windows(store)) > len(before), "a window after the crash")
+        status = stop(process)
+        said = said()
+    return "" if status == 0 and not wrong else f"{status}: {wrong}: {said}"
+
+
+def waits(store, thread=None):
+    """The ns of all waits in the store, or of those of threads with that name."""
+    return sum(weight for stack, weight in folded(store, "--event", "off-cpu")
+               if thread in (None, stack[0]))
+
+
+def least_wait(said):
+    """Shorter waits were not stored at some time, in seconds: the daemon raises the limit if there
+    are many waits."""
+    return max([float(ms) / 1000 for ms in re.findall(r"at least ([0-9.]+) ms", said)], default=0)
+
+
+def has_reason(store):
+    """Whether naps are known as such; the names of the kernel's functions come late."""
+    return any("[sleep]" in stack for stack, _ in
+               folded(store, "--event", "off-cpu", "--label", "process=naps"))
+
+
+def check_waits(folder):
+    """The waits of a program are between what it requests and how long it runs; the sum of all
+    waits is what the sampler counted."""
+    store = os.path.join(folder, "waits.db")
+    naps = build(folder, "naps", NAPS)
+    with daemon(store, "--off-cpu", "5") as (process, said):
+        with subprocess.Popen([naps, "1000000"]) as load:
+            until(lambda: has_reason(store) or least_wait(said()) > NAP, "the reason of a wait")
+            load.kill()
+        named = os.path.join(folder, "counted")
+        os.rename(naps, named)
+        begin = time.monotonic()
+        subprocess.run([named, str(NAP_COUNT)], check=True)
+        most = time.monotonic() - begin
+        status = stop(process)
+        said = said()
+    own = waits(store, "counted") / 1e9
+    counted = re.search(r"(\d+) waits were sampled, (\d+) ns", said)
+    wrong = []
+    least = NAP_COUNT * NAP if least_wait(said) < NAP else 0  # many others may wait
+    if not least <= own <= most:
+        wrong.append(f"{own} s, not between {least} and {most}")
+    if not counted or waits(store) != int(counted[2]):
+        wrong.append(f"{waits(store)} ns are stored")
+    cpu = sum(weight for _, weight in folded(store, "--event", "cpu-clock"))
+    if cpu <= 0:
+        wrong.append("no CPU time")
+    return "" if status == 0 and not wrong else f"{status}: {wrong}: {said}"
+
+
+def without_rights():
+    """Drops the capabilities that load eBPF programs."""
+    libc = ctypes.CDLL(None)
+    for capability in (CAP_BPF, CAP_SYS_ADMIN):
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+def check_no_rights(folder):
+    """The daemon says why it has no waits, and samples CPU time."""
+    store = os.path.join(folder, "no-rights.db")
+    with daemon(store, "--off-cpu", preexec_fn=without_rights) as (process, said):
+        until(lambda: windows(store), "a window")
+        status = stop(process)
+        said = said()
+    right = "waits are not stored: " in said and "CAP_BPF" in said
+    return "" if status == 0 and right else f"{status}: {said}"
+
+
+def check_all_waits(report, folder):
+    with daemon(os.path.join(folder, "try-waits.db"), "--off-cpu") as (_process, said):
+        why = re.search(r"waits are not stored: .*", said())
+    if why:
+        report.skip("waits", why[0])
+        return
+    report.result("waits", check_waits(folder))
+    report.result("waits without rights", check_no_rights(folder))
+
+
 @contextlib.contextmanager
 def small_disk(folder):
     path = os.path.join(folder, "disk")
@@ -462,10 +620,10 @@ def check_small_disk(report, folder):
         report.result("a full disk", check_disk(path))
 
 
-def make_load(folder):
-    path = os.path.join(folder, "shares")
+def build(folder, name, source):
+    path = os.path.join(folder, name)
     subprocess.run(["cc", "-O1", "-fno-omit-frame-pointer", "-x", "c", "-", "-o", path],
-                   input=LOAD.encode(), check=True)
+                   input=source.encode(), check=True)
     return path
 
 
@@ -482,16 +640,18 @@ def main():
         if why:
             report.skip("daemon", why.split("\n")[0])
             report.done()
-        with subprocess.Popen([make_load(folder)]) as load:
+        with subprocess.Popen([build(folder, "shares", LOAD)]) as load:
             try:
                 report.result("shares of a known load", check_truth(folder))
                 report.result(f"{KILLS} times SIGKILL", check_kills(folder))
                 report.result("a store that cannot be written", check_recovery(folder))
                 report.result("a file system that becomes read-only", check_read_only(folder))
+                report.result("a crash of the machine, and a slow disk", check_crash(folder))
                 report.result("a budget of CPU time", check_budget(folder))
                 report.result("a copy of the store that takes long", check_copy(folder))
                 for name, *rest in FAULTS:
                     report.result(f"a store that is {name}", check_fault(folder, name, *rest))
+                check_all_waits(report, folder)
                 check_small_disk(report, folder)
             finally:
                 load.kill()

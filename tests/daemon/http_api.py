@@ -79,6 +79,23 @@ def expect(got, right, what=""):
         raise AssertionError(f"{what}: {got!r}, not {right!r}")
 
 
+def restricted(daemon):
+    """The threads that answer requests cannot execute programs, and the daemon has few rights."""
+    states = []
+    for thread in os.listdir(f"/proc/{daemon.process.pid}/task"):
+        with open(f"/proc/{daemon.process.pid}/task/{thread}/status", encoding="utf-8") as file:
+            states.append(dict(line.split(":\t", 1) for line in file if ":\t" in line))
+    if "Seccomp" not in states[0]:
+        return "no filters in this kernel"
+    filtered = sum(state["Seccomp"].strip() == "2" for state in states)
+    assert filtered >= 3, states
+    # CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG
+    allowed = 1 << 38 | 1 << 19 | 1 << 2 | 1 << 34
+    rights = int(states[0]["CapEff"], 16)
+    expect(rights & ~allowed, 0, "capabilities")
+    return f"{filtered} of {len(states)} threads"
+
+
 def metrics(daemon):
     status, kind, body = daemon.get("/metrics")
     expect(status, 200)
@@ -674,7 +691,7 @@ def starts(report):
 
 def run_cases(report, daemon):
     for name, check in {"metrics": metrics, "history": history, "formats": formats, "labels": labels,
-                        "metrics of seconds": stored_metrics,
+                        "metrics of seconds": stored_metrics, "restrictions": restricted,
                         "page": page, "machine": machine, "events": events, "compression": compression, "many clients": many_clients,
                         "samples that are not stored": newest, "pyroscope": pyroscope,
                         "go tool pprof": go_pprof, "recordings on demand": on_demand,
@@ -685,6 +702,75 @@ def run_cases(report, daemon):
             report.ok(f"{name}{': ' + said if said else ''}")
         except (AssertionError, OSError, ValueError, KeyError, IndexError) as error:
             report.not_ok(name, f"{type(error).__name__}: {error}")
+
+
+def off_cpu(folder):
+    """Waits are an event of their own, and the sums of all are in the metrics."""
+    daemon = Daemon(folder, "--off-cpu", "5")
+    napping = subprocess.Popen(["sh", "-c", "while :; do sleep 1; done"])
+    try:
+        assert daemon.wait(), daemon.report()
+        if "waits are not stored" in daemon.report():
+            return  # this kernel or user cannot: daemon.py says so
+        status, body, query = 0, b"", "/api/profile?from=-5m&format=folded&event="
+        while b"sleep;" not in body:
+            status, _, body = daemon.get(query + "off-cpu")
+            assert status in (200, 404, 500), body  # there may be no samples yet
+            time.sleep(0.2)
+        expect(daemon.get(query + "nothing")[0], 400)
+        waited = [line for line in daemon.get("/metrics")[2].decode().split("\n")
+                  if line.startswith("stoke_waited_seconds_total ")]
+        assert float(waited[0].split()[1]) > 0, waited
+        state = json.loads(daemon.get("/api/status")[2])
+        assert state["least_wait_ns"] >= 5000000, state
+    finally:
+        napping.kill()
+        napping.wait()
+        ended = daemon.stop()
+    expect(ended, 0, daemon.report())
+
+
+def note(daemon, path, body, headers):
+    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=tap.TIMEOUT)
+    connection.request("POST", path, json.dumps(body), headers)
+    reply = connection.getresponse()
+    text = reply.read()
+    connection.close()
+    return reply.status, text
+
+
+def notes(folder):
+    """Notes are written with the token, stored, listed by span, and removed."""
+    path = os.path.join(folder, "token")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(TOKEN + "\n")
+    head = {"Authorization": "Bearer " + TOKEN}
+    for count in (2, 1):  # the second daemon reads what the first one stored
+        daemon = Daemon(folder, "--token-file", path)
+        try:
+            assert daemon.wait(), daemon.report()
+            if count == 2:
+                expect(note(daemon, "/api/note", {"text": "first", "time": 1790000000}, head)[0], 200)
+                expect(note(daemon, "/api/note", {"text": "z\u00fcrich"}, head)[0], 200)
+                for wrong in ({"text": ""}, {"text": "a\nb"}, {"text": "x" * 501}, {"text": 1}, {}, []):
+                    expect(note(daemon, "/api/note", wrong, head)[0], 400, str(wrong))
+                expect(note(daemon, "/api/note", {"text": "no token"}, {})[0], 401)
+            listed = json.loads(daemon.get("/api/notes?from=1780000000", **head)[2])["notes"]
+            expect([n["text"] for n in listed], ["first", "z\u00fcrich"][2 - count:])
+            old = json.loads(daemon.get("/api/notes?from=1790000000&to=1790000001", **head)[2])["notes"]
+            expect(len(old), count - 1)
+            if count == 2:
+                expect(note(daemon, "/api/note/remove", {"number": old[0]["number"]}, head)[0], 200)
+                expect(note(daemon, "/api/note/remove", {"number": old[0]["number"]}, head)[0], 400)
+        finally:
+            daemon.stop()
+    daemon = Daemon(folder)
+    try:
+        assert daemon.wait(), daemon.report()
+        expect(note(daemon, "/api/note", {"text": "no token"}, {})[0], 403)
+        expect(len(json.loads(daemon.get("/api/notes?from=1780000000")[2])["notes"]), 1)
+    finally:
+        daemon.stop()
 
 
 def main():
@@ -709,6 +795,8 @@ def main():
     encrypted(report)
     starts(report)
     in_folder(report, "triggers", triggered)
+    in_folder(report, "waits", off_cpu)
+    in_folder(report, "notes", notes)
     if shutil.which("cc"):
         in_folder(report, "a store that is written again", absent)
     else:

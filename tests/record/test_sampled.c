@@ -12,7 +12,8 @@
 
 /* What comes out: a letter for each record, and the pid of the last one. */
 static char heard[256];
-static uint64_t last_time;
+static uint64_t newest[3];  /* times: of all records; until the last two rounds ended */
+static uint64_t first_time; /* of what comes out */
 static uint32_t last_pid;
 static struct record_layout layout;
 static struct record_tasks tasks;
@@ -31,10 +32,10 @@ static void hear(void *context, const struct record *r)
                    {PERF_MMAP2, 'm'}};
     struct record again;
     (void)context;
+    first_time = heard[0] ? first_time : r->time;
     assert_true(record_of(&layout, r->bytes, &again));
     assert_int_equal(again.time, r->time);
-    assert_true(r->time >= last_time);
-    last_time = r->time;
+    assert_true(r->time >= newest[2]); /* readers sort the records of two rounds */
     last_pid = r->type == PERF_SAMPLE ? record_pid(&layout, r) : record_u32(r->bytes, 8);
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
         if (letters[i].type == r->type)
@@ -52,7 +53,8 @@ static int set_up(void **state)
     struct record_sink end = {NULL, hear, hear_round};
     (void)state;
     memset(heard, 0, sizeof heard);
-    last_time = last_pid = 0;
+    memset(newest, 0, sizeof newest);
+    last_pid = 0;
     layout = record_layout_of(false, 0);
     maker.layout = &layout;
     assert_true(record_tasks_init(&tasks, &layout, end, &err));
@@ -72,12 +74,15 @@ static int tear_down(void **state)
 static void give(struct record r)
 {
     struct record_sink to = record_sampled_sink(&sampled);
+    newest[0] = r.time > newest[0] ? r.time : newest[0];
     record_pass(&to, &r);
 }
 
 static void end_round(void)
 {
     struct record_sink to = record_sampled_sink(&sampled);
+    newest[2] = newest[1];
+    newest[1] = newest[0];
     to.round(to.context);
 }
 
@@ -156,6 +161,18 @@ static void test_a_sampled_process(void **state)
     assert_string_equal(heard, "cmmsme");
 }
 
+/* A sample of another source comes after later records: its process is known by then. */
+static void test_an_earlier_sample(void **state)
+{
+    (void)state;
+    start(CHILD, SHELL, 3);
+    task(PERF_EXIT, CHILD, SHELL, 9);
+    sample(CHILD, 8);
+    assert_string_equal(heard, "cmmes");
+    assert_true(first_time == 3);
+    sample(CHILD, 5);
+}
+
 /* The mappings of a fork are those of its parent, which has no sample. */
 static void test_a_fork(void **state)
 {
@@ -232,6 +249,7 @@ int main(void)
     const struct CMUnitTest units[] = {
         CASE(test_a_process_without_samples),
         CASE(test_a_sampled_process),
+        CASE(test_an_earlier_sample),
         CASE(test_a_fork),
         CASE(test_an_exit_before_the_last_sample),
         CASE(test_an_id_given_again),

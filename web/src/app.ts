@@ -13,7 +13,7 @@ import { Tracks } from "./tracks";
 import type { TracksView } from "./tracks_view";
 import { severalProcesses, type ViewState, readState, START, type View, writeState } from "./state";
 
-export type Dialog = "help" | "palette" | "threads" | "labels" | "tracks" | "filter" | "export" | "format" | "menu" | null;
+export type Dialog = "help" | "palette" | "threads" | "labels" | "tracks" | "filter" | "note" | "export" | "format" | "menu" | null;
 
 /* What keys can do in a view. */
 export interface Steered {

@@ -44,8 +44,15 @@ export interface Status {
     time: number;
     rate: number;
     requested_rate: number;
+    can_note?: boolean; /* absent: there are no notes here */
     daemon: { cpu_ns: number; peak_bytes: number };
     store: StoreStatus;
+}
+
+export interface Note {
+    number: number;
+    time: number;
+    text: string;
 }
 
 /* What the store holds, and what happened to it since the daemon started. */
@@ -123,6 +130,8 @@ export class Live {
     labels: string[] = []; /* KEY=VALUE: only these samples */
     panel: Panel | null = null; /* instead of a view of the profile */
     grouping: Grouping = "process";
+    notes: Note[] = [];
+    note: Note | null = null; /* in the dialog; null: a new one */
     processes: Process[] = [];
     processCount = 0;
     latest = new Map<string, number>(); /* values of single CPUs, disks and interfaces, for a panel */
@@ -288,6 +297,39 @@ export class Live {
         } catch { /* the next second asks again */ }
     }
 
+    /* --- Notes ---------------------------------------------------------------------------- */
+
+    private async readNotes(): Promise<void> {
+        if (this.status?.can_note === undefined)
+            return;
+        try {
+            const reply = await ask(`/api/notes?from=${Math.floor(this.axis[0])}&to=now`);
+            this.notes = (await reply.json() as { notes: Note[] }).notes;
+            this.app.changed();
+        } catch { /* asked again with the status */ }
+    }
+
+    /* Of a new note: the begin of the held span, or now. */
+    get noteTime(): number {
+        return this.span ? Math.floor(this.span[0]) : this.heard || Math.floor(Date.now() / 1000);
+    }
+
+    /* Opens the dialog for a note, or for a new one. */
+    showNote(note: Note | null): void {
+        this.note = note;
+        this.app.openDialog("note");
+    }
+
+    async addNote(text: string): Promise<void> {
+        await ask("/api/note", JSON.stringify({ time: this.noteTime, text }));
+        await this.readNotes();
+    }
+
+    async removeNote({ number }: Note): Promise<void> {
+        await ask("/api/note/remove", JSON.stringify({ number }));
+        await this.readNotes();
+    }
+
     private async readStatus(): Promise<void> {
         try {
             const status = await (await ask("/api/status")).json() as Status;
@@ -295,6 +337,7 @@ export class Live {
             this.status = status;
             document.title = `${shownName(status.host)} \u2013 live`;
             this.app.changed();
+            void this.readNotes();
         } catch { /* asked again */ }
     }
 
@@ -457,6 +500,7 @@ export class Live {
         this.range = range;
         this.remember();
         void this.readSeries();
+        void this.readNotes();
     }
 
     setPanel(panel: Panel | null): void {

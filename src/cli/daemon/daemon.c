@@ -16,11 +16,14 @@
 #define MB ((uint64_t)1 << 20)
 #define MEMORY_LEAST (16 * MB)
 #define MEMORY_MOST (MB << 20)
+#define WAIT_LEAST 0.01 /* ms */
+#define WAIT_MOST 10000
 #define DAY (86400 * STORE_SECOND)
 
 struct daemon_options {
     const char *store, *config;
     int64_t rate, window;
+    uint64_t least_wait; /* ns; 0: waits are not sampled */
     int64_t days, megabytes;
     double cpu;      /* cores */
     uint64_t memory; /* bytes */
@@ -76,11 +79,26 @@ static bool parse_memory(const char *text, void *value, struct error *err)
     return error_hint(err, "in bytes, or 64M, 1G; at least 16M");
 }
 
+/* "1" or "0.5": ms */
+static bool parse_wait(const char *text, void *value, struct error *err)
+{
+    double v;
+    if (number_parse_double(str_of(text), &v) && v >= WAIT_LEAST && v <= WAIT_MOST) {
+        *(uint64_t *)value = (uint64_t)(v * 1e6);
+        return true;
+    }
+    error_set(err, "invalid length of a wait '%s'", text);
+    return error_hint(err, "in milliseconds, from 0.01 to 10000");
+}
+
 static const struct option daemon_option_table[] = {
     {"rate,freq", 'F', "HZ", "samples per second and CPU (default: 19)", OPTION_INT,
      OFF(rate), .least = 1, .most = 10000},
     {"window", 0, "S", "seconds after which samples are stored (default: 10)", OPTION_INT,
      OFF(window), .least = 1, .most = 3600},
+    {"off-cpu", 0, "MS",
+     "also store where threads wait, if a wait takes so many ms (default: 1)",
+     OPTION_PARSED, OFF(least_wait), .parse = parse_wait, .fallback = "1"},
     {"max-cpu", 0, "PERCENT",
      "sample less often while the daemon needs more of a core than that, such as 0.5%",
      OPTION_PARSED, OFF(cpu), .parse = parse_cpu},
@@ -178,6 +196,7 @@ static int daemon_command(void *settings, int word_count, char **words)
             o->store ? o->store : store_default_location(STORE_WRITE, room, sizeof room),
         .rate = (uint32_t)o->rate,
         .window = (uint32_t)o->window,
+        .least_wait = o->least_wait,
         .lepd = o->lepd,
         .listen = o->listen,
         .budget = {o->cpu, o->memory},

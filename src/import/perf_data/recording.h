@@ -42,6 +42,8 @@ typedef uint32_t location_id;
 struct perf_consumer {
     void *context;  /* first argument of every call */
     bool leaf_only; /* stacks have one location, where the sample was taken */
+    bool
+        with_reasons; /* stacks of waits end with a location that becomes the wait's reason */
 
     /* A record that is not a sample. May be NULL. */
     void (*record)(void *context, struct perf_profile *p, const struct perf_record *r);

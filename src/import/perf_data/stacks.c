@@ -167,6 +167,21 @@ static bool apply_wait(struct perf_profile *p, const struct perf_queued *s,
     return true;
 }
 
+/* Passes a wait to the consumer, with the location that stands for its reason. */
+static void give_wait(struct perf_profile *p, const struct sample *sample,
+                      const struct perf_path *path, const struct perf_queued *queued)
+{
+    location_id mark =
+        marker(p, WAIT_MARK, FRAME_MARKER, queued->word & PERF_OFF_CPU_PREEMPTED);
+    location_id *items = path->count ? path->items - 1 : &mark; /* see struct perf_path */
+    if (path->count) {
+        memmove(items, path->items, path->count * sizeof *items);
+        items[path->count] = mark;
+    }
+    p->consumer->stack(p->consumer->context, p, sample, items, path->count + 1,
+                       queued->unwound);
+}
+
 /* Adds the sample, or passes it to the consumer. `queued` is NULL for samples that had to
  * wait for their user chains. */
 static void add_sample(struct perf_profile *p, const struct sample *sample,
@@ -175,6 +190,10 @@ static void add_sample(struct perf_profile *p, const struct sample *sample,
 {
     struct sample s = *sample;
     if (p->consumer) {
+        if (p->consumer->with_reasons && queued && queued->wait == WAIT_OFF_CPU) {
+            give_wait(p, sample, path, queued);
+            return;
+        }
         p->consumer->stack(p->consumer->context, p, sample, path->items, path->count,
                            queued ? queued->unwound : 0);
         return;

@@ -10,8 +10,9 @@ import { Details } from "./details";
 import { Dialogs } from "./dialogs";
 import { LivePanel, TopProcesses } from "./live_panels";
 import { LiveTrackPane } from "./live_tracks";
+import { NoteDialog } from "./notes";
 import { Content, Fault, ViewTools } from "./root";
-import { Search } from "./toolbar";
+import { EventChoice, Search } from "./toolbar";
 
 function since(seconds: number): string {
     const days = Math.floor(seconds / 86400);
@@ -89,10 +90,12 @@ function Bar({ app, live }: { app: App; live: Live }) {
                     <span class="chip" key={JSON.stringify(filter)}><span>{shownName(`${filter.verb} ${filter.text}`)}</span><button type="button" aria-label="Remove the filter" onClick={() => void app.filters.remove(i)}>{"\u2715"}</button></span>
                 ))}
                 {app.shown && <button type="button" class="quiet" title="Add a filter (I)" onClick={() => app.openDialog("filter")}>+ Filter</button>}
+                {live.status?.can_note && <button type="button" class="quiet" title="Write a note on the time line" onClick={() => live.showNote(null)}>+ Note</button>}
             </div>
             <span class="segments" role="radiogroup" aria-label="Range of the axis">
                 {RANGES.map(([seconds, title]) => <button key={seconds} type="button" role="radio" aria-checked={live.range === seconds} onClick={() => live.setRange(seconds)}>{title}</button>)}
             </span>
+            <EventChoice app={app} />
             <Search app={app} />
         </section>
     );
@@ -208,6 +211,7 @@ export function LiveRoot({ app, live }: { app: App; live: Live }) {
             </div>
             <StatusBar app={app} live={live} />
             <Dialogs app={app} />
+            {app.dialog === "note" && <NoteDialog live={live} />}
             {app.notice && <div class="notice" role="status">{app.notice}</div>}
         </div>
     );

@@ -8,6 +8,7 @@ import type { Mark } from "../live_series";
 import { AXIS, bytes, color, figure, LIVE_TRACKS, TracksPainter } from "../live_tracks";
 import { tokens } from "../tokens";
 import { DRAG_LEAST } from "../viewport";
+import { NoteMarks } from "./notes";
 
 const HEIGHT = LIVE_TRACKS.reduce((sum, track) => sum + track.height, 0);
 
@@ -181,7 +182,7 @@ export function LiveTrackPane({ live, looks }: { live: Live; looks: number }) {
         <section class="tracks live-tracks" aria-label="Metrics by time">
             <div class="axis">
                 <span class="head">Today, local time</span>
-                <div class="strips"><canvas class="layer" ref={axis} style={{ height: `${AXIS}px` }} /><Marks live={live} /></div>
+                <div class="strips"><canvas class="layer" ref={axis} style={{ height: `${AXIS}px` }} /><Marks live={live} /><NoteMarks live={live} /></div>
             </div>
             <div class="live-rows" style={{ height: `${HEIGHT}px` }}>
                 <Labels live={live} />

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The periods of clocks begin again: the next sample is a whole period later. */
+#include "os/machine.h"
+#include "record/perf_sampler.h"
+#include "unit.h"
+
+#define PERIOD ((uint64_t)200000000) /* ns */
+
+static struct os_wait ready;
+static struct perf_sampler sampler;
+static uint64_t last[OS_CPUS_MAX]; /* time of the last sample of each CPU */
+static uint64_t before, shifted; /* when the shift began, and ended */
+static uint64_t too_early, after;
+
+static void take(void *context, const struct record *r)
+{
+    (void)context;
+    if (r->type != PERF_SAMPLE)
+        return;
+    uint32_t cpu = record_u32(r->bytes, sampler.layout.cpu);
+    assert_true(cpu < OS_CPUS_MAX);
+    if (shifted && r->time > shifted) {
+        after++;
+        if (last[cpu] <= shifted && r->time < before + PERIOD)
+            too_early++;
+    }
+    last[cpu] = r->time;
+}
+
+static void end_round(void *context)
+{
+    (void)context;
+}
+
+/* Until so many samples came after the shift, or any before it. */
+static void drain_until(uint64_t count)
+{
+    const struct record_sink to = {NULL, take, end_round};
+    uint64_t begin = os_clock_monotonic();
+    while (shifted ? after < count : os_clock_monotonic() - begin < PERIOD / 2)
+        perf_sampler_drain(&sampler, &to);
+}
+
+static void test_shift(void **state)
+{
+    struct perf_sampler_settings set = {.stacks = RECORD_STACKS_NONE,
+                                        .rate = (uint32_t)(1000000000 / PERIOD)};
+    struct error err;
+    (void)state;
+    set.targets.everyone = true;
+    set.events.items[set.events.count++] = record_event_clock();
+    assert_true(os_wait_init_plain(&ready, &err));
+    if (!perf_sampler_open(&sampler, &set, &ready, &err)) {
+        print_message("skipped: %s\n", err.message);
+        skip();
+    }
+    perf_sampler_enable(&sampler);
+    drain_until(0);
+    before = os_clock_monotonic();
+    perf_sampler_shift(&sampler);
+    shifted = os_clock_monotonic();
+    drain_until(3);
+    assert_int_equal(too_early, 0);
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    perf_sampler_close(&sampler);
+    os_wait_deinit(&ready);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest units[] = {cmocka_unit_test_teardown(test_shift, close_all)};
+    return UNITS_RUN(units);
+}
