@@ -144,12 +144,12 @@ static __attribute__((noinline)) void take(const void *block, size_t size,
         return;
     if (is_sampled() && !sample_add(block))
         flag = HEAP_UNTRACKED_BIT;
-    code_maps_refresh();
     if (stack_begin(frame, &number, &missing)) {
         lane_put_short(HEAP_ALLOCATED,
                        flag | number << HEAP_ADDRESS_BITS | (uintptr_t)block, size);
         stack_end();
     } else {
+        code_maps_need(missing ? missing : frame[1] - 1);
         put_copy(block, size, flag ? HEAP_UNTRACKED : 0, missing);
     }
 }
@@ -278,7 +278,6 @@ HOOK int dlclose(void *library)
 {
     if (!is_started() || !lane_is_on())
         return real.dlclose ? real.dlclose(library) : -1;
-    code_maps_unloading();
     int status = real.dlclose(library);
     code_maps_unloaded();
     return status;

@@ -401,6 +401,7 @@ static void after_fork(void)
     *alive = 1;
     generation++;
     process = (uint32_t)syscall(SYS_getpid);
+    code_maps_forked();
     announce(parent);
     errno = before;
 }

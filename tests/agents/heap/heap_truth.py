@@ -121,6 +121,9 @@ def check_loads(folder):
         why += "" if got == (140, 2020) else f"{name}: {got}, not (140, 2020)\n"
     why += "".join(f"not from main: {';'.join(s)}\n" for s in leaked if "call_loaded" in s and "main" not in s)
     REPORT.result("loads: libraries at one address, one after the other", why)
+    status, _, err = tap.run([tap.STOKE, "heap", "--full", "-o", path, "--", PROGRAM, "unloads", *libraries])
+    REPORT.result("unloads: threads allocate while libraries are unloaded",
+                  "" if status == 7 else f"{status} {err.decode()}")
 
 
 def check_sampled(folder):
