@@ -199,6 +199,8 @@ static bool put_line(void *context, const struct map_line *line)
  * before. */
 void code_maps_put(void)
 {
+    if (lane_is_confined())
+        return;
     uint64_t now = __atomic_load_n(&space, __ATOMIC_ACQUIRE);
     bool has_ranges = begin_ranges(now);
     lane_put(&(struct lane_record){.kind = HEAP_NO_CODE, .size = now});
@@ -221,6 +223,8 @@ void code_maps_need(uint64_t address)
 
 void code_maps_unloaded(void)
 {
+    if (lane_is_confined())
+        return;
     code_maps_start();
     code_maps_put();
 }

@@ -11,6 +11,8 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 /* A library that is loaded late must not replace functions that the program finds by name. */
 #ifdef STOKE_HEAP_ATTACHED
@@ -79,6 +81,7 @@ static void start(void)
     FIND(dlclose);
     FIND(malloc);
     FIND(free);
+    confine_start();
     state = STARTED;
     hooks_ready();
     errno = before;
@@ -298,5 +301,6 @@ void hooks_start(void)
 const struct hook hooks[] = {
     HOOKED(malloc),   HOOKED(calloc),        HOOKED(realloc),        HOOKED(reallocarray),
     HOOKED(memalign), HOOKED(aligned_alloc), HOOKED(posix_memalign), HOOKED(valloc),
-    HOOKED(pvalloc),  HOOKED(free),          HOOKED(dlclose),        {NULL, NULL},
+    HOOKED(pvalloc),  HOOKED(free),          HOOKED(dlclose),        HOOKED(prctl),
+    HOOKED(syscall),  {NULL, NULL},
 };

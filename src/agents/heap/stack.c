@@ -38,6 +38,10 @@ static bool match_line(void *context, const struct map_line *line)
 
 static void find_extent(uint64_t sp)
 {
+    if (lane_is_confined()) {
+        own = (struct extent){1, 1};
+        return;
+    }
     bool is_initial = syscall(SYS_gettid) == syscall(SYS_getpid);
     uint64_t end = (uint64_t)(uintptr_t)pthread_self();
     own = (struct extent){end, end};
@@ -56,6 +60,11 @@ static bool is_own(uint64_t sp)
     if (!own.end)
         find_extent(sp);
     return sp >= own.start && sp < own.end;
+}
+
+void stack_prepare(void)
+{
+    (void)is_own((uint64_t)(uintptr_t)__builtin_frame_address(0));
 }
 
 /* --- Unwinding ---------------------------------------------------------------------- */
