@@ -345,7 +345,7 @@ static void no_counter(void)
 static void vforks(char *self)
 {
     int status = 0;
-    for (int i = 0; i < 20; i++) {
+    for (volatile int i = 0; i < 20; i++) {
         pid_t child = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
         if (child == 0) {
             execl(self, self, "storm", (char *)NULL);
