@@ -5,8 +5,10 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/save.h"
+#include "cli/options/suppressions.h"
 #include "os/machine.h"
 #include "os/wait.h"
+#include "transform/transform.h"
 #include <stdlib.h>
 
 #define NS 1e9
@@ -15,6 +17,7 @@
 struct heap_settings {
     struct engine_heap_settings heap;
     const char *output;
+    struct suppressions *suppressions;
     uint64_t sample_bytes, seed, pid;
     double duration;
     bool full, quiet;
@@ -80,6 +83,10 @@ static const struct option heap_options[] = {
      OPTION_CHOICE, OFF(heap.symbols.demangle), demangle_choices},
     {"no-debuginfod", 0, NULL, "do not query the servers in $DEBUGINFOD_URLS",
      OPTION_FLAG, OFF(heap.symbols.no_debuginfod)},
+    {"suppressions", 0, "FILE",
+     "exclude the leaks that FILE suppresses: leak:NAME lines, or valgrind's "
+     "(repeatable)",
+     OPTION_PARSED, OFF(suppressions), .parse = suppressions_parse},
     {"quiet", 'q', NULL, "no summary and no warnings", OPTION_FLAG, OFF(quiet)},
     {0}};
 
@@ -123,6 +130,18 @@ static void print_attached(uint32_t pid)
     message_note("recording the heap of process %u; Ctrl-C ends it", pid);
 }
 
+static struct profile *suppress(struct heap_settings *s, struct profile *p,
+                                struct error *err)
+{
+    struct transform_options options = {.suppressions = s->suppressions};
+    const struct transform *emptied;
+    p = transform_apply(&options, p, &emptied, err);
+    if (s->suppressions)
+        s->suppressions->is_quiet = s->quiet;
+    suppressions_report(p ? s->suppressions : NULL);
+    return p;
+}
+
 static bool record_heap(struct heap_settings *s, int *status, struct error *err)
 {
     struct engine_heap_result result = {.status = 0};
@@ -137,6 +156,7 @@ static bool record_heap(struct heap_settings *s, int *status, struct error *err)
         return false;
     struct profile *p =
         engine_heap(&s->heap, &result, s->quiet ? &engine_silent : &message_report, err);
+    p = suppress(s, p, err);
     bool ok = p != NULL;
     if (p && result.left.message[0])
         message_error(&result.left);

@@ -11,7 +11,7 @@
 #include "record/heap_environment.h"
 
 struct record_heap_settings {
-    uint64_t sample_bytes; /* mean distance of samples */
+    uint64_t sample_bytes; /* mean distance of samples; 0: every allocation */
     struct symbol_settings symbols;
     const char *output; /* of the drawing: the profile is written beside it */
 };

@@ -4,11 +4,15 @@
  * one.
  *
  * Samples do not contain numbers of calls: each pair of caller and callee is one call.
- * In recursion, direct or indirect, only the outermost call counts. */
+ * In recursion, direct or indirect, only the outermost call counts.
+ *
+ * The events of heap profiles have the names and descriptions that valgrind's
+ * --xtree-memory=full gives them. */
 #include "analysis/call_graph.h"
 #include "base/array.h"
 #include "base/idmap.h"
 #include "export/exporter.h"
+#include "model/xtree_events.h"
 #include <math.h>
 
 #define EVENTS_MAX 32
@@ -134,16 +138,47 @@ static void put_function(struct callgrind_writer *w, const struct paths *paths,
     put_numbered(w, called ? "cfn" : "fn", label + 1, str_head(name, str_find(name, 0)));
 }
 
+static double rounded(double cost)
+{
+    double whole = floor(cost + 0.5);
+    return whole > 0 && whole < 1.8e19 ? whole : 0;
+}
+
+/* The costs that follow a line number or "totals:". */
+static void put_numbers(struct callgrind_writer *w, const struct costs *costs)
+{
+    for (size_t i = 0; i < w->event_count; i++) {
+        output_char(w->out, ' ');
+        output_u64(w->out, (uint64_t)rounded(costs->items[i]));
+    }
+    output_char(w->out, '\n');
+}
+
 static void put_costs(struct callgrind_writer *w, uint32_t line,
                       const struct costs *costs)
 {
     output_u64(w->out, line);
+    put_numbers(w, costs);
+}
+
+/* NULL: valgrind has no such event. */
+static const struct xtree_event *xtree_event_of(const struct callgrind_writer *w,
+                                                const struct event *e)
+{
+    for (size_t i = 0; i < XTREE_EVENTS; i++)
+        if (e->unit == (uint32_t)xtree_events[i].unit &&
+            str_equal(profile_string(w->p, e->name), str_of(xtree_events[i].ours)))
+            return &xtree_events[i];
+    return NULL;
+}
+
+static void put_descriptions(struct callgrind_writer *w)
+{
     for (size_t i = 0; i < w->event_count; i++) {
-        double cost = floor(costs->items[i] + 0.5);
-        output_char(w->out, ' ');
-        output_u64(w->out, cost > 0 && cost < 1.8e19 ? (uint64_t)cost : 0);
+        const struct xtree_event *x = xtree_event_of(w, &w->p->events[w->events[i]]);
+        if (x)
+            output_format(w->out, "event: %s : %s\n", x->theirs, x->description);
     }
-    output_char(w->out, '\n');
 }
 
 static void put_event_name(struct callgrind_writer *w, const struct event *e)
@@ -151,11 +186,12 @@ static void put_event_name(struct callgrind_writer *w, const struct event *e)
     static const char *const units[] = {[UNIT_NANOSECONDS] = "_(ns)",
                                         [UNIT_BYTES] = "_(bytes)",
                                         [UNIT_MILLISECONDS] = "_(ms)"};
-    struct str name = profile_string(w->p, e->name);
+    const struct xtree_event *x = xtree_event_of(w, e);
+    struct str name = x ? str_of(x->theirs) : profile_string(w->p, e->name);
     output_char(w->out, ' ');
     for (size_t i = 0; i < name.len; i++)
         output_char(w->out, (unsigned char)name.ptr[i] <= ' ' ? '_' : name.ptr[i]);
-    if (e->unit < sizeof units / sizeof *units && units[e->unit])
+    if (!x && e->unit < sizeof units / sizeof *units && units[e->unit])
         output_text(w->out, units[e->unit]);
 }
 
@@ -169,7 +205,9 @@ static void put_head(struct callgrind_writer *w)
         put_name(w, command);
         output_char(w->out, '\n');
     }
-    output_text(w->out, "positions: line\nevents:");
+    output_text(w->out, "positions: line\n");
+    put_descriptions(w);
+    output_text(w->out, "events:");
     for (size_t i = 0; i < w->event_count; i++)
         put_event_name(w, &w->p->events[w->events[i]]);
     output_text(w->out, "\n");
@@ -192,6 +230,17 @@ static void put_functions(struct callgrind_writer *w, const struct paths *paths)
             put_costs(w, line, &w->calls[c].costs);
         }
     }
+}
+
+/* The sums of the self costs as they are written. */
+static void put_totals(struct callgrind_writer *w, const struct paths *paths)
+{
+    struct costs totals = {0};
+    for (string_id label = 0; w->functions && label < paths->labels.count; label++)
+        for (size_t i = 0; w->functions[label].frame && i < w->event_count; i++)
+            totals.items[i] += rounded(w->functions[label].self.items[i]);
+    output_text(w->out, "\ntotals:");
+    put_numbers(w, &totals);
 }
 
 static void choose_events(struct callgrind_writer *w)
@@ -226,6 +275,7 @@ static bool callgrind_write(const struct profile *p, const struct export_options
     if (ok) {
         put_head(&w);
         put_functions(&w, &paths);
+        put_totals(&w, &paths);
     }
     paths_deinit(&paths);
     arena_deinit(&w.arena);
@@ -234,7 +284,7 @@ static bool callgrind_write(const struct profile *p, const struct export_options
 
 const struct exporter export_callgrind = {
     .name = "callgrind",
-    .suffixes = "callgrind",
+    .suffixes = "callgrind,kcg",
     .summary = "Callgrind's format, for KCachegrind",
     .whole = true,
     .write = callgrind_write,

@@ -18,10 +18,17 @@
  * down from the functions without callers. The cost of a function with several callers
  * is divided in proportion to the calls. The cost of a recursive call (its callee is
  * already on the stack) is added to the caller, and so are parts that are too small to
- * represent. */
+ * represent.
+ *
+ * valgrind's --xtree-memory=full and --xtree-leak describe their events before they list
+ * them; the description has the unit:
+ *
+ *   event: curB : currently allocated Bytes
+ *   events: curB */
 #include "import/callgrind.h"
 #include "base/number.h"
 #include "import/stated.h"
+#include "model/xtree_events.h"
 #include <math.h>
 
 #define COST_MOST ((double)1e18)
@@ -32,8 +39,15 @@ enum name_table { FILES, FUNCTIONS, MODULES, NAME_TABLES };
 /* What the next cost line belongs to. */
 enum cost_kind { COST_SELF, COST_CALL, COST_JUMP };
 
+/* "event: curB : currently allocated Bytes" */
+struct described {
+    struct str name, description; /* of the builder's strings */
+};
+
 struct reader {
     struct callgrind graph;
+    struct described described[CALLGRIND_EVENTS_MAX];
+    size_t described_count;
     struct lines lines;
     struct idmap names[NAME_TABLES];
     size_t columns[CALLGRIND_EVENTS_MAX]; /* event of each column */
@@ -53,23 +67,27 @@ static void warn(struct reader *r, const char *what, struct str line)
     builder_warn(r->graph.b, what, r->lines.number, 1, line);
 }
 
+static string_id name_of(struct reader *r, enum name_table table, struct str text)
+{
+    bool is_unknown = str_equal(text, STR("???")) ||
+                      (table == FILES && str_equal(text, STR("UnknownFile???")));
+    return builder_string(r->graph.b, is_unknown ? STR("") : text);
+}
+
 /* "(3) name" defines number 3, "(3)" refers to it, "name" has no number. */
 static string_id take_name(struct reader *r, enum name_table table, struct str text)
 {
-    struct builder *b = r->graph.b;
     struct str rest = str_trim(text);
     uint64_t number;
-    if (str_equal(rest, STR("???"))) /* unknown */
-        return 0;
     if (!str_starts(rest, STR("(")))
-        return builder_string(b, rest);
+        return name_of(r, table, rest);
     rest = str_skip(rest, 1);
     if (!number_parse_u64(str_cut(&rest, ')'), &number))
-        return builder_string(b, str_trim(text));
+        return name_of(r, table, str_trim(text));
     rest = str_trim(rest);
     uint64_t *name = idmap_put(&r->names[table], &r->graph.arena, number);
     if (name && rest.len)
-        *name = builder_string(b, str_equal(rest, STR("???")) ? STR("") : rest);
+        *name = name_of(r, table, rest);
     return name ? (string_id)*name : 0;
 }
 
@@ -109,6 +127,38 @@ static enum unit unit_of(struct str *name, double *scale)
     return UNIT_EVENTS;
 }
 
+/* A description with a formula is that of a derived event, which has no column. */
+static void read_description(struct reader *r, struct str rest)
+{
+    struct profile *p = r->graph.b->profile;
+    struct str name = str_cut(&rest, ':');
+    if (r->described_count == CALLGRIND_EVENTS_MAX || str_has(name, STR("=")))
+        return;
+    string_id ids[] = {builder_string(r->graph.b, str_trim(name)),
+                       builder_string(r->graph.b, str_trim(rest))};
+    r->described[r->described_count++] =
+        (struct described){profile_string(p, ids[0]), profile_string(p, ids[1])};
+}
+
+/* The unit of a described event, and the name that the events of heap profiles have
+ * elsewhere. */
+static enum unit unit_described(const struct reader *r, struct str *name)
+{
+    struct str description = STR("");
+    for (size_t i = 0; i < r->described_count; i++)
+        if (str_equal(r->described[i].name, *name))
+            description = r->described[i].description;
+    for (size_t i = 0; i < XTREE_EVENTS; i++)
+        if (str_equal(*name, str_of(xtree_events[i].theirs)) &&
+            str_equal(description, str_of(xtree_events[i].description))) {
+            *name = str_of(xtree_events[i].ours);
+            return xtree_events[i].unit;
+        }
+    return str_has(description, STR(" Bytes"))    ? UNIT_BYTES
+           : str_has(description, STR(" Blocks")) ? UNIT_COUNT
+                                                  : UNIT_EVENTS;
+}
+
 /* The index of the event with that name, which several parts of a file may list. */
 static size_t event_of(struct reader *r, struct str text)
 {
@@ -116,6 +166,8 @@ static size_t event_of(struct reader *r, struct str text)
     struct str name = text;
     double scale;
     enum unit unit = unit_of(&name, &scale);
+    if (unit == UNIT_EVENTS)
+        unit = unit_described(r, &name);
     string_id id = builder_string(c->b, text);
     size_t i = 0;
     while (i < c->event_count && c->events[i].name != id)
@@ -328,6 +380,8 @@ static void read_header(struct reader *r, struct str line)
     struct builder *b = r->graph.b;
     if (str_equal(key, STR("events")))
         read_events(r, rest);
+    else if (str_equal(key, STR("event")))
+        read_description(r, rest);
     else if (str_equal(key, STR("positions")))
         read_positions(r, rest);
     else if (str_equal(key, STR("totals")))
@@ -450,7 +504,7 @@ static int callgrind_probe(struct str head)
 
 const struct importer import_callgrind = {
     .name = "callgrind",
-    .suffixes = "callgrind,cachegrind",
+    .suffixes = "callgrind,cachegrind,kcg",
     .summary = "Callgrind profiles (Valgrind, Xdebug)",
     .counts_all = true,
     .probe = callgrind_probe,

@@ -101,6 +101,7 @@ enum split {
  * `focus` must all match; of the others, one must match. */
 struct transform_options {
     struct filter_options filter;
+    struct suppressions *suppressions; /* of leaks; they count what they drop. Or NULL */
     struct strip_options strip;
     struct transform_words focus;  /* keep the stacks with such a frame */
     struct transform_words ignore; /* drop the stacks with such a frame */

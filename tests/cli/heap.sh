@@ -37,3 +37,19 @@ sleep 60 &
 status 0 stoke heap -p $! --duration 0.01 -o running.stoke
 says 'is as before'
 kill $!
+
+# Suppressions of leaks.
+status 2 stoke heap --suppressions absent true
+says "absent"
+printf 'leak:\n' > bad.supp
+status 2 stoke report --suppressions bad.supp heap.stoke
+says 'bad.supp:1:1: --suppressions: not a suppression'
+printf 'leak:*\n' > all.supp
+status 0 stoke heap --full --suppressions all.supp -o suppressed.stoke sh -c 'exit 0'
+says 'suppressions used:'
+says 'bytes  template'
+status 0 stoke heap -q --full -o leaks.stoke sh -c 'exit 0'
+status 1 stoke report --event leaked --suppressions all.supp leaks.stoke
+says 'all leaks are suppressed'
+status 1 stoke fold -q --event leaked suppressed.stoke
+says 'match no sample'

@@ -63,6 +63,18 @@ def check_one_clock(folder):
     REPORT.result("one thread has both", "" if out.decode().count("  tid ") == 1 else out.decode())
 
 
+def check_full(folder):
+    path = os.path.join(folder, "full.stoke")
+    status, _, err = tap.run([tap.STOKE, "record", "--heap", "--full", "-F", "999", "-o", path, PROGRAM])
+    why = "" if status == 9 else f"exit status {status} {err.decode()}\n"
+    for event, expected in [("allocated", 500000000), ("leaked", 100000000), ("allocations", 450),
+                            ("temporary", 400)]:
+        got = below(folded(path, "--event", event), "allocate")
+        why += "" if got == expected else f"{event}: {got}, not {expected}\n"
+    why += "" if below(folded(path), "burn") > 0 else "no CPU time\n"
+    REPORT.result("--full: CPU time and every allocation", why)
+
+
 def check_static(folder):
     """A program that cannot load the recorder of the heap: its CPU time is recorded, with a message."""
     compiler = shutil.which("gcc") or shutil.which("clang") or shutil.which("cc")
@@ -81,9 +93,11 @@ def check_static(folder):
 def check_refused(folder):
     for words, message in [(["-o", "x.data", "true"], b"which x.data is not"),
                            (["-o", "x.svg", "true"], b"which x.svg is not"),
+                           (["--full", "true"], b"--full is for --heap"),
                            (["-p", str(os.getpid())], b"--heap needs a command"),
                            (["./absent"], b"cannot run './absent'")]:
-        status, _, err = tap.run([tap.STOKE, "record", "--heap", *words], cwd=folder)
+        heap = [] if "--full" in words else ["--heap"]
+        status, _, err = tap.run([tap.STOKE, "record", *heap, *words], cwd=folder)
         left = [name for name in os.listdir(folder) if "heap" in name]
         why = "" if status in (1, 2) and message in err and not left else f"{status} {err.decode()} {left}"
         REPORT.result(f"refused: {' '.join(words[:2])}", why)
@@ -95,6 +109,7 @@ def main():
         REPORT.done()
     with tempfile.TemporaryDirectory() as folder:
         check_one_clock(folder)
+        check_full(folder)
         check_static(folder)
         check_refused(folder)
     REPORT.done()

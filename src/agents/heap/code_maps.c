@@ -2,7 +2,6 @@
 #include "agents/heap/code_maps.h"
 #include "agents/heap/lane.h"
 #include <fcntl.h>
-#include <link.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -76,17 +75,115 @@ bool code_maps_each(bool (*each)(void *context, const struct map_line *line),
     return true;
 }
 
+/* --- The listed code ---------------------------------------------------------------- */
+
+/* The executable mappings of the last complete list, in ascending order. The link maps of
+ * the dynamic linker would show new libraries, too, but another thread may unload one
+ * while it is read. */
+#define RANGES_MAX 2048
+
+struct range {
+    uint64_t start, end;
+};
+
+static struct range ranges[RANGES_MAX];
+static size_t range_count;
+static uint64_t ranges_space; /* 0: the ranges are not valid */
+
+/* Odd while a thread changes the ranges. */
+static uint32_t version;
+
+/* Addresses that no list contains: they are not searched for again. */
+static uint64_t unlisted[256];
+
+static uint64_t space;
+
+void code_maps_start(void)
+{
+    __atomic_store_n(&space,
+                     __atomic_fetch_add(&heap_shared->claims, 1, __ATOMIC_RELAXED) + 1,
+                     __ATOMIC_RELEASE);
+}
+
+uint64_t code_maps_space(void)
+{
+    return __atomic_load_n(&space, __ATOMIC_RELAXED);
+}
+
+void code_maps_forked(void)
+{
+    ranges_space = 0;
+    __atomic_store_n(&version, 0, __ATOMIC_RELEASE);
+}
+
+/* Another thread may change the ranges meanwhile: the result is then invalid. */
+static bool is_in_ranges(uint64_t address)
+{
+    size_t count = __atomic_load_n(&range_count, __ATOMIC_RELAXED), low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ranges[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && address >= ranges[low].start;
+}
+
+static bool is_listed(uint64_t address)
+{
+    uint32_t before = __atomic_load_n(&version, __ATOMIC_ACQUIRE);
+    bool is_found =
+        __atomic_load_n(&ranges_space, __ATOMIC_RELAXED) == code_maps_space() &&
+        is_in_ranges(address);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return is_found && before % 2 == 0 &&
+           __atomic_load_n(&version, __ATOMIC_RELAXED) == before;
+}
+
+/* False if another thread changes the ranges, or this one, in the function that a signal
+ * handler has interrupted. */
+static bool begin_ranges(uint64_t of_space)
+{
+    uint32_t before = __atomic_load_n(&version, __ATOMIC_RELAXED);
+    if (before % 2 || !__atomic_compare_exchange_n(&version, &before, before + 1, false,
+                                                   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return false;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_store_n(&range_count, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&ranges_space, of_space, __ATOMIC_RELAXED);
+    return true;
+}
+
+static void add_range(uint64_t start, uint64_t end)
+{
+    size_t count = range_count;
+    if (count && ranges[count - 1].end == start) {
+        ranges[count - 1].end = end;
+    } else if (count < RANGES_MAX) {
+        ranges[count] = (struct range){start, end};
+        __atomic_store_n(&range_count, count + 1, __ATOMIC_RELAXED);
+    }
+}
+
+static void end_ranges(void)
+{
+    __atomic_fetch_add(&version, 1, __ATOMIC_RELEASE);
+}
+
 /* --- Records ----------------------------------------------------------------------- */
 
 static bool put_line(void *context, const struct map_line *line)
 {
+    const bool *has_ranges = context;
     struct heap_code code = {.offset = line->offset,
                              .inode = line->inode,
                              .major = line->major,
                              .minor = line->minor};
-    (void)context;
     if (!line->is_executable)
         return true;
+    if (*has_ranges)
+        add_range(line->start, line->end);
     lane_put(&(struct lane_record){.kind = HEAP_MAPPED_CODE,
                                    .address = line->start,
                                    .size = line->end - line->start,
@@ -97,62 +194,37 @@ static bool put_line(void *context, const struct map_line *line)
     return true;
 }
 
-/* The last library that was put; its successor is one that was loaded later. */
-static struct link_map *volatile last;
-
-/* Changes when a library is unloaded: what was read of the list before is invalid. */
-static unsigned unloads;
-
-static struct link_map *last_library(void)
-{
-    struct link_map *at = _r_debug.r_map;
-    while (at && at->l_next)
-        at = at->l_next;
-    return at;
-}
-
-static uint64_t space;
-
-void code_maps_start(void)
-{
-    __atomic_store_n(&space,
-                     __atomic_fetch_add(&heap_shared->claims, 1, __ATOMIC_RELAXED) + 1,
-                     __ATOMIC_RELAXED);
-}
-
-uint64_t code_maps_space(void)
-{
-    return __atomic_load_n(&space, __ATOMIC_RELAXED);
-}
-
-/* Only a complete list counts as put: until then, other threads put it, too, before they
- * put stacks. */
+/* Only a complete list counts: until then, other threads put it, too, before they put
+ * stacks. A list that was begun before a library was unloaded belongs to the space of
+ * before. */
 void code_maps_put(void)
 {
-    unsigned before = __atomic_load_n(&unloads, __ATOMIC_ACQUIRE);
-    struct link_map *library = last_library();
-    lane_put(&(struct lane_record){.kind = HEAP_NO_CODE, .size = code_maps_space()});
-    code_maps_each(put_line, NULL);
+    if (lane_is_confined())
+        return;
+    uint64_t now = __atomic_load_n(&space, __ATOMIC_ACQUIRE);
+    bool has_ranges = begin_ranges(now);
+    lane_put(&(struct lane_record){.kind = HEAP_NO_CODE, .size = now});
+    code_maps_each(put_line, &has_ranges);
     lane_put(&(struct lane_record){.kind = HEAP_CODE_LISTED});
-    if (__atomic_load_n(&unloads, __ATOMIC_ACQUIRE) == before)
-        last = library;
+    if (has_ranges)
+        end_ranges();
 }
 
-void code_maps_refresh(void)
+void code_maps_need(uint64_t address)
 {
-    const struct link_map *at = last;
-    if (at && at->l_next)
-        code_maps_put();
-}
-
-void code_maps_unloading(void)
-{
-    __atomic_fetch_add(&unloads, 1, __ATOMIC_ACQ_REL);
-    last = NULL;
+    uint64_t key = address ^ code_maps_space() << 48;
+    uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15) >> 56;
+    if (is_listed(address) || __atomic_load_n(&unlisted[hash], __ATOMIC_RELAXED) == key)
+        return;
+    code_maps_put();
+    if (!is_listed(address))
+        __atomic_store_n(&unlisted[hash], key, __ATOMIC_RELAXED);
 }
 
 void code_maps_unloaded(void)
 {
+    if (lane_is_confined())
+        return;
     code_maps_start();
     code_maps_put();
 }

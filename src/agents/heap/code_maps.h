@@ -14,12 +14,16 @@ uint64_t code_maps_space(void);
 /* Puts a record for each executable mapping. */
 void code_maps_put(void);
 
-/* Puts records for all executable mappings again if a library was loaded since. */
-void code_maps_refresh(void);
+/* Puts records for all executable mappings again if the address of code is in none of
+ * those of the last list: a library was loaded since. Reads no memory of the dynamic
+ * linker. */
+void code_maps_need(uint64_t address);
 
-/* Around dlclose: the list of libraries changes. */
-void code_maps_unloading(void);
+/* After dlclose: other code may follow at the same addresses. */
 void code_maps_unloaded(void);
+
+/* In the child of a fork, whose parent may have been putting a list. */
+void code_maps_forked(void);
 
 /* Reads a line of /proc/self/maps after the other with system calls only. Calls `each`
  * until it returns false. */

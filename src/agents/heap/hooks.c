@@ -11,6 +11,8 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 /* A library that is loaded late must not replace functions that the program finds by name. */
 #ifdef STOKE_HEAP_ATTACHED
@@ -79,6 +81,7 @@ static void start(void)
     FIND(dlclose);
     FIND(malloc);
     FIND(free);
+    confine_start();
     state = STARTED;
     hooks_ready();
     errno = before;
@@ -144,12 +147,12 @@ static __attribute__((noinline)) void take(const void *block, size_t size,
         return;
     if (is_sampled() && !sample_add(block))
         flag = HEAP_UNTRACKED_BIT;
-    code_maps_refresh();
     if (stack_begin(frame, &number, &missing)) {
         lane_put_short(HEAP_ALLOCATED,
                        flag | number << HEAP_ADDRESS_BITS | (uintptr_t)block, size);
         stack_end();
     } else {
+        code_maps_need(missing ? missing : frame[1] - 1);
         put_copy(block, size, flag ? HEAP_UNTRACKED : 0, missing);
     }
 }
@@ -278,7 +281,6 @@ HOOK int dlclose(void *library)
 {
     if (!is_started() || !lane_is_on())
         return real.dlclose ? real.dlclose(library) : -1;
-    code_maps_unloading();
     int status = real.dlclose(library);
     code_maps_unloaded();
     return status;
@@ -299,5 +301,6 @@ void hooks_start(void)
 const struct hook hooks[] = {
     HOOKED(malloc),   HOOKED(calloc),        HOOKED(realloc),        HOOKED(reallocarray),
     HOOKED(memalign), HOOKED(aligned_alloc), HOOKED(posix_memalign), HOOKED(valloc),
-    HOOKED(pvalloc),  HOOKED(free),          HOOKED(dlclose),        {NULL, NULL},
+    HOOKED(pvalloc),  HOOKED(free),          HOOKED(dlclose),        HOOKED(prctl),
+    HOOKED(syscall),  {NULL, NULL},
 };

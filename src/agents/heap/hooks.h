@@ -13,6 +13,9 @@ void hooks_start(void);
 void *hooks_find(const char *name);
 void hooks_ready(void);
 
+/* Finds the functions that confine.c replaces. */
+void confine_start(void);
+
 struct hook {
     const char *name; /* NULL: the end of the table */
     void (*function)(void);

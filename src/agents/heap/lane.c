@@ -20,6 +20,10 @@
 #define WAIT_NS 200000
 #define WAIT_SECONDS 10
 
+/* After chroot, the file cannot be opened again: that is tried after twice as many records
+ * each time, up to 2 to the power of this number. */
+#define SKIPS_MAX_LOG 20
+
 struct heap_shared *heap_shared;
 
 struct thread_lane {
@@ -29,9 +33,10 @@ struct thread_lane {
     uint64_t limit;         /* of `reserved`, from the last known tail */
     uint64_t stalled_at;    /* the tail where waiting was given up, + 1 */
     uint32_t generation;
-    uint32_t depth;   /* records being written: more than one in signal handlers */
-    bool is_starting; /* a lane is being claimed */
-    bool gave_up;     /* no lane was free in time: no more waiting for one */
+    uint32_t depth; /* records being written: more than one in signal handlers */
+    uint32_t failures, skips; /* of mapping a lane; records until the next attempt */
+    bool is_starting;         /* a lane is being claimed */
+    bool gave_up;             /* no lane was free in time: no more waiting for one */
 };
 
 static __thread struct thread_lane own;
@@ -40,6 +45,23 @@ static __thread struct thread_lane own;
 static uint32_t *alive;
 static uint32_t generation;
 static uint32_t process;
+static bool is_confined, is_ended;
+
+void lane_confine(void)
+{
+    __atomic_store_n(&is_confined, true, __ATOMIC_RELEASE);
+}
+
+void lane_end(void)
+{
+    lane_confine();
+    __atomic_store_n(&is_ended, true, __ATOMIC_RELEASE);
+}
+
+bool lane_is_confined(void)
+{
+    return __atomic_load_n(&is_confined, __ATOMIC_ACQUIRE);
+}
 
 /* --- The shared memory ------------------------------------------------------------- */
 
@@ -181,7 +203,7 @@ static __attribute__((noinline)) bool finds_room(uint64_t need)
     uint64_t tail = read_tail();
     if (fits(need))
         return true;
-    if (own.depth || own.stalled_at == tail + 1)
+    if (own.depth || own.stalled_at == tail + 1 || lane_is_confined())
         return false;
     return wait_for_room(need, tail);
 }
@@ -231,6 +253,8 @@ static size_t copy_memory(char *to, const struct lane_record *r)
             memcpy(to, (const void *)(uintptr_t)r->copied, r->copied_size);
         return r->copied_size;
     }
+    if (lane_is_confined())
+        return 0;
     struct iovec into = {to, r->copied_size},
                  from = {(void *)(uintptr_t)r->copied, r->copied_size};
     long got = syscall(SYS_process_vm_readv, process, &into, 1, &from, 1, 0);
@@ -307,6 +331,9 @@ static bool claim(void)
     if (!ring) {
         if (lane)
             __atomic_store_n(&lane->state, HEAP_LANE_FREE, __ATOMIC_RELEASE);
+        if (own.failures < SKIPS_MAX_LOG)
+            own.failures++;
+        own.skips = lane ? (uint32_t)1 << own.failures : 0;
         return false;
     }
     lane->pid = process;
@@ -332,8 +359,12 @@ static __attribute__((noinline)) bool finds_lane(void)
         own = (struct thread_lane){.generation = generation};
     if (own.lane)
         return true;
-    if (own.is_starting)
+    if (own.is_starting || lane_is_confined())
         return false;
+    if (own.skips) {
+        own.skips--;
+        return false;
+    }
     own.is_starting = true;
     __atomic_fetch_add(&claiming, 1, __ATOMIC_SEQ_CST);
     bool is_claimed = claim();
@@ -401,6 +432,7 @@ static void after_fork(void)
     *alive = 1;
     generation++;
     process = (uint32_t)syscall(SYS_getpid);
+    code_maps_forked();
     announce(parent);
     errno = before;
 }
@@ -412,7 +444,10 @@ uint32_t lane_generation(void)
 
 bool lane_is_on(void)
 {
-    if (!heap_shared || __atomic_load_n(&heap_shared->is_closed, __ATOMIC_RELAXED))
+    if (!heap_shared || __atomic_load_n(&heap_shared->is_closed, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&is_ended, __ATOMIC_RELAXED))
+        return false;
+    if (!*alive && lane_is_confined())
         return false;
     if (!*alive)
         after_fork();

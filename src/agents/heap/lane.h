@@ -55,6 +55,14 @@ struct lane_private *lane_private(void);
 /* True while records are read. Detects that this process was forked. */
 bool lane_is_on(void);
 
+/* From now on, the library makes no system calls in this process: threads without a lane
+ * record nothing, and what does not fit is lost. */
+void lane_confine(void);
+bool lane_is_confined(void);
+
+/* This process records nothing more. */
+void lane_end(void);
+
 /* The number of this process's image: changes by a fork. */
 uint32_t lane_generation(void);
 

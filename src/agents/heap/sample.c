@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A bucket is a line of the cache, so that a release costs one access. A full bucket takes
@@ -99,12 +98,8 @@ static int64_t next_distance(void)
 
 static void start_thread(void)
 {
-    struct timespec now = {0, 0};
     uint64_t thread = __atomic_fetch_add(&heap_shared->claims, 1, __ATOMIC_RELAXED);
-    if (!first_seed)
-        syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-    own.random = mixed(first_seed + thread) ^
-                 mixed((uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30);
+    own.random = mixed(first_seed + thread) ^ mixed(first_seed ? 0 : heap_ticks());
     own.generation = lane_generation();
 }
 

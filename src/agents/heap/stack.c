@@ -38,6 +38,10 @@ static bool match_line(void *context, const struct map_line *line)
 
 static void find_extent(uint64_t sp)
 {
+    if (lane_is_confined()) {
+        own = (struct extent){1, 1};
+        return;
+    }
     bool is_initial = syscall(SYS_gettid) == syscall(SYS_getpid);
     uint64_t end = (uint64_t)(uintptr_t)pthread_self();
     own = (struct extent){end, end};
@@ -56,6 +60,11 @@ static bool is_own(uint64_t sp)
     if (!own.end)
         find_extent(sp);
     return sp >= own.start && sp < own.end;
+}
+
+void stack_prepare(void)
+{
+    (void)is_own((uint64_t)(uintptr_t)__builtin_frame_address(0));
 }
 
 /* --- Unwinding ---------------------------------------------------------------------- */
@@ -197,6 +206,12 @@ static __attribute__((noinline)) bool step_by(struct walk *w,
     return true;
 }
 
+/* Where a frame is: in the call before its return address. */
+static uint64_t address_of(uint64_t frame)
+{
+    return frame & HEAP_EXACT ? frame & ~HEAP_EXACT : frame - 1;
+}
+
 /* Stores the frames, and a hash of them and of the space. Returns their number; 0 if a rule is
  * missing. */
 static size_t walk(struct walk *w, uint64_t *frames, uint64_t *hash, uint64_t *missing)
@@ -205,8 +220,8 @@ static size_t walk(struct walk *w, uint64_t *frames, uint64_t *hash, uint64_t *m
     size_t count = 0;
     struct unwind_rule rule;
     while (!w->is_outermost && count < HEAP_FRAMES_MAX) {
-        uint64_t address = w->pc - !w->is_exact;
         uint64_t frame = w->pc | (w->is_exact ? HEAP_EXACT : 0);
+        uint64_t address = address_of(frame);
         frames[count++] = frame;
         h = (h ^ frame) * UINT64_C(0x9e3779b97f4a7c15);
         h ^= h >> 29;
@@ -232,6 +247,8 @@ static bool put_stack(struct lane_private *p, uint64_t number, size_t count,
     if (p->stacks[number] == hash)
         return true;
     p->stacks[number] = 0;
+    for (size_t i = 0; i < count; i++)
+        code_maps_need(address_of(p->frames[i]));
     bool is_put =
         lane_put(&(struct lane_record){.kind = HEAP_STACK,
                                        .flags = is_truncated ? HEAP_TRUNCATED : 0,

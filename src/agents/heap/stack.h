@@ -30,6 +30,9 @@
 bool stack_begin(const uint64_t *frame, uint64_t *number, uint64_t *missing);
 void stack_end(void);
 
+/* Finds the extent of this thread's stack, which needs system calls. */
+void stack_prepare(void);
+
 /* Describes the memory of the stack above registers[HEAP_SP]. */
 void stack_describe(const struct heap_stack *stack, struct lane_record *record);
 

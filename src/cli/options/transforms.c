@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/options/transforms.h"
+#include "cli/options/suppressions.h"
 #include "transform/pattern.h"
 
 static bool add_word(const char *text, void *value, struct error *err)
@@ -132,6 +133,10 @@ const struct option transforms_options[] = {
      OFF(strip.initials)},
     {"no-packages,no-pkgs", 0, NULL, "Java: names without packages", OPTION_FLAG,
      OFF(strip.packages)},
+    {"suppressions", 0, "FILE",
+     "exclude the leaks that FILE suppresses: leak:NAME lines, or valgrind's "
+     "(repeatable)",
+     OPTION_PARSED, OFF(suppressions), .parse = suppressions_parse},
     {"reverse", 0, NULL, "reverse the stacks: leaf first, then its callers", OPTION_FLAG,
      OFF(reverse)},
     {"scale", 0, "FACTOR", "multiply all weights by FACTOR", OPTION_NUMBER, OFF(scale),
@@ -151,13 +156,20 @@ void transforms_prepare(const struct transforms_settings *t, struct load_setting
     load->modules_alike &= t->options.group != GROUP_MODULE;
     load->modules_alike &= t->options.collapse_module.count == 0;
     load->modules_alike &= t->options.show_module.count == 0;
+    if (t->options.suppressions) {
+        load->events_apart = load->import.lines = true;
+        load->modules_alike = false;
+        t->options.suppressions->is_quiet = load->quiet;
+    }
 }
 
 struct profile *transforms_apply_any(const struct transforms_settings *t,
                                      struct profile *p, struct error *err)
 {
     const struct transform *emptied;
-    return transform_apply(&t->options, p, &emptied, err);
+    p = transform_apply(&t->options, p, &emptied, err);
+    suppressions_report(p ? t->options.suppressions : NULL);
+    return p;
 }
 
 struct profile *transforms_apply(const struct transforms_settings *t, struct profile *p,
@@ -165,6 +177,7 @@ struct profile *transforms_apply(const struct transforms_settings *t, struct pro
 {
     const struct transform *emptied;
     p = transform_apply(&t->options, p, &emptied, err);
+    suppressions_report(p ? t->options.suppressions : NULL);
     if (!p || !emptied)
         return p;
     profile_destroy(p);
@@ -172,6 +185,8 @@ struct profile *transforms_apply(const struct transforms_settings *t, struct pro
         error_set(err,
                   "the filters for event, comm, process, thread, CPU, label and time "
                   "match no sample");
+    else if (emptied == transform_named(STR("suppressions")))
+        error_set(err, "all leaks are suppressed");
     else
         error_set(err, "no sample is left after --%s", emptied->name);
     error_hint(err, "'stoke info FILE' lists its events and threads");

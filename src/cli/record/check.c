@@ -49,6 +49,10 @@ static bool check_heap(const struct record_command_settings *s,
                        const struct record_drawing *drawing, bool command,
                        struct error *err)
 {
+    if (!s->heap && s->heap_full) {
+        error_set(err, "--full is for --heap");
+        return error_hint(err, "stoke record --heap --full ./program");
+    }
     if (!s->heap)
         return true;
     if (!command) {

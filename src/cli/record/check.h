@@ -16,6 +16,7 @@ struct record_command_settings {
     int interpreters; /* index in interpreter_choices */
     const char *output;
     bool uncompressed, keep_dumps, snapshot, bundle, quiet, strict, heap;
+    bool heap_full; /* every allocation, not samples */
 };
 
 /* For --interpreters: auto, none, and each interpreter. */

@@ -145,6 +145,8 @@ static const struct option record_options[] = {
      "record samples of the command's allocations, too, as stoke heap does (default: "
      "perf.stoke)",
      OPTION_FLAG, OFF(heap)},
+    {"full", 0, NULL, "with --heap: record every allocation and release", OPTION_FLAG,
+     OFF(heap_full)},
     {"keep-stacks", 0, NULL, "with -g dwarf: store stack dumps, to unwind them later",
      OPTION_FLAG, OFF(keep_dumps)},
     {"compress,compression-level", 'z', "LEVEL",
@@ -394,8 +396,9 @@ static bool draw(const struct recording *r, bool whole, struct error *err)
 
 static bool start_heap(struct recording *r, struct error *err)
 {
-    struct record_heap_settings settings = {.sample_bytes = ENGINE_HEAP_SAMPLE_BYTES,
-                                            .output = r->drawing.output};
+    struct record_heap_settings settings = {
+        .sample_bytes = r->s->heap_full ? 0 : ENGINE_HEAP_SAMPLE_BYTES,
+        .output = r->drawing.output};
     return !r->s->heap || record_heap_start(&r->heap, &settings, err);
 }
 

@@ -196,6 +196,38 @@ static void loads(char **libraries, int count)
     sink = NULL;
 }
 
+/* Threads allocate while libraries are loaded and unloaded. Released memory is overwritten,
+ * that of the dynamic linker, too: whoever follows a pointer in it is ended by SIGSEGV. */
+static volatile int unloads_end;
+
+static NOINLINE void *allocate_beside(void *unused)
+{
+    while (!unloads_end) {
+        void *volatile block = malloc(100);
+        free(block);
+    }
+    return unused;
+}
+
+static void unloads(char **libraries, int count)
+{
+    pthread_t ids[2];
+    mallopt(M_PERTURB, 0x5a);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&ids[i], NULL, allocate_beside, NULL);
+    for (int i = 0; i < 300; i++) {
+        void *library = dlopen(libraries[i % count], RTLD_NOW);
+        leak(10);
+        if (!library || dlclose(library))
+            abort();
+        leak(10);
+    }
+    unloads_end = 1;
+    for (int i = 0; i < 2; i++)
+        pthread_join(ids[i], NULL);
+    sink = NULL;
+}
+
 /* Recursion with large frames, deeper than any limit. */
 static NOINLINE void deep(int depth)
 {
@@ -417,5 +449,7 @@ int main(int count, char **words)
         vforks(words[0]);
     if (strcmp(name, "loads") == 0)
         loads(words + 2, count - 2);
+    if (strcmp(name, "unloads") == 0)
+        unloads(words + 2, count - 2);
     return 7;
 }

@@ -121,6 +121,9 @@ def check_loads(folder):
         why += "" if got == (140, 2020) else f"{name}: {got}, not (140, 2020)\n"
     why += "".join(f"not from main: {';'.join(s)}\n" for s in leaked if "call_loaded" in s and "main" not in s)
     REPORT.result("loads: libraries at one address, one after the other", why)
+    status, _, err = tap.run([tap.STOKE, "heap", "--full", "-o", path, "--", PROGRAM, "unloads", *libraries])
+    REPORT.result("unloads: threads allocate while libraries are unloaded",
+                  "" if status == 7 else f"{status} {err.decode()}")
 
 
 def check_sampled(folder):
@@ -222,6 +225,27 @@ def check_massif(folder):
                       "" if got == expected else f"{got}, massif: {expected} {err}")
 
 
+def check_xtree(folder):
+    """What memcheck counts with --xtree-memory=full, and what stoke writes in that format."""
+    if not shutil.which("valgrind"):
+        REPORT.skip("xtree", "no valgrind")
+        return
+    theirs, ours = os.path.join(folder, "theirs.kcg"), os.path.join(folder, "ours.kcg")
+    for case in ("leaks", "peak", "recurse", "temporary"):
+        status, _, err = tap.run(["valgrind", "--tool=memcheck", "--xtree-memory=full",
+                                  f"--xtree-memory-file={theirs}", PROGRAM, case])
+        why = "" if status == 7 else err.decode()
+        _, _, path = record(folder, case, "--full")
+        status, _, err = tap.run([tap.STOKE, "convert", path, "-o", ours])
+        why += "" if status == 0 else err.decode()
+        for event in ("allocated", "allocations") + (() if why else ("live",)):
+            files = [] if why else [folded(file, event) for file in (theirs, ours, path)]
+            sums = [sum(rows.values()) for rows in files]
+            if len(set(sums)) > 1:
+                why += f"{event}: {sums}\n"
+        REPORT.result(f"{case}: totals are memcheck's, also of the file that stoke writes", why)
+
+
 NEWS = """
 struct thing { thing(); ~thing(); int *part; };
 __attribute__((noinline)) thing::thing() : part(new int[10]) {}
@@ -263,6 +287,7 @@ def main():
         check_preload(folder)
         check_cxx(folder)
         check_massif(folder)
+        check_xtree(folder)
     REPORT.done()
 
 
