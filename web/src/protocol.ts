@@ -17,6 +17,7 @@ export interface Fault {
 export interface EventInfo {
     name: string;
     unit: string;
+    kind: "other" | "cpu" | "waiting" | "memory" | "live"; /* what is measured: enum event_kind */
 }
 
 export interface Warning {
