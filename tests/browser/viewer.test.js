@@ -994,15 +994,15 @@ int main(void)
         const map = await page.locator(".heat canvas").boundingBox();
         const columns = await page.evaluate(() => window.stoke.core.heat(1e8, 50).then((h) => [h.columns, h.cells.reduce((a, b) => a + b, 0)]));
         assert.deepEqual(columns, [20, 2e9]);
-        assert.match(await page.locator(".heat p").textContent(), /Columns of 50 ms.*cells of 2.50 ms.*10 ms a cell/s);
-        const step = (map.width - 52) / 40, low = map.y + map.height - 24; /* axes at the left and below */
+        assert.match(await page.locator(".heat p").textContent(), /Columns of 100 ms.*cells of 20 ms.*20 ms a cell/s);
+        const step = (map.width - 52) / 20, low = map.y + map.height - 24; /* axes at the left and below */
         await page.mouse.move(map.x + 52 + step / 2, low);
         await page.mouse.down();
-        await page.mouse.move(map.x + 52 + step * 8.5, low, { steps: 5 });
+        await page.mouse.move(map.x + 52 + step * 4.5, low, { steps: 5 });
         await page.mouse.up();
         await settle(page);
-        assert.deepEqual(await spans(page), ["0–403 ms"]);
-        assert.equal(await total(page), 41 * 1e7);
+        assert.deepEqual(await spans(page), ["0–420 ms"]);
+        assert.equal(await total(page), 42 * 1e7);
         await key(page, VIEWS.time, "Control+z");
         assert.equal(await total(page), 2e9);
         await page.keyboard.down("Shift");
@@ -1102,10 +1102,10 @@ int main(void)
         await page.waitForSelector(".heat canvas");
         await page.locator(".cells").focus();
         await key(page, "ArrowRight", "ArrowRight");
-        assert.match(await page.locator(".heat b").textContent(), /^50 ms:/);
+        assert.match(await page.locator(".heat b").textContent(), /^100 ms:/);
         await key(page, "Shift+ArrowRight", "Shift+ArrowRight", "Enter");
-        assert.deepEqual(await spans(page), ["50\u2013153 ms"]);
-        assert.equal(await total(page), 11e7);
+        assert.deepEqual(await spans(page), ["100\u2013320 ms"]);
+        assert.equal(await total(page), 22e7);
     });
 
     test("threads can be selected, and become frames", async (bench) => {
