@@ -41,6 +41,16 @@ function comparable(hot, samples) {
     return out.join("\n");
 }
 
+/* A pprof profile of waits of one thread for two locks: fields of profile.proto by number. */
+function lockWaits() {
+    const strings = ["", "off-cpu", "nanoseconds", "futex_wait", "lock", "queue_lock", "table_lock"];
+    const bytes = (number, content) => [number << 3 | 2, content.length, ...content];
+    const int = (number, value) => [number << 3, value];
+    const sample = (lock, ns) => bytes(2, [...bytes(1, [1]), ...bytes(2, [ns]), ...bytes(3, [...int(1, 4), ...int(2, lock)])]);
+    return Buffer.from([bytes(1, [...int(1, 1), ...int(2, 2)]), sample(5, 90), sample(6, 60), bytes(4, [...int(1, 1), ...bytes(4, int(1, 1))]),
+        bytes(5, [...int(1, 1), ...int(2, 3)]), ...strings.map((text) => bytes(6, [...Buffer.from(text)]))].flat());
+}
+
 module.exports = (test) => {
     if (!require("./built.js")) {
         test("the viewer # SKIP this stoke was built without it", () => undefined);
@@ -315,6 +325,10 @@ module.exports = (test) => {
         const traced = await report(bench, lines.join("\n"), "x.perf");
         await key(traced, VIEWS.marks);
         assert.deepEqual(await traced.locator(".marks-table .row > *").allTextContents(), ["150 ms", "sched:sched_switch", "prog 12"]);
+        const locks = await report(bench, lockWaits(), "locks.pb");
+        await key(locks, VIEWS.waits);
+        assert.deepEqual(await locks.locator(".waits-table .row").evaluateAll((all) => all.map((row) => [row.children[2], row.children[4]].map((cell) => cell.textContent).join("|"))),
+            ["1|lock queue_lock", "1|lock table_lock"]);
         const none = await report(bench, LINES);
         await key(none, VIEWS.waits);
         assert.match(await none.locator(".lack").textContent(), /no waits.*--off-cpu/);
