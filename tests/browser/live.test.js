@@ -173,6 +173,30 @@ module.exports = (test) => {
         await page.close();
     });
 
+    test("asks again for a profile while the store is not ready", async (bench) => {
+        const served = await daemonOrSkip(bench);
+        if (!served)
+            return;
+        load(bench);
+        bench.expectsErrors = true; /* the refused requests */
+        const page = await live(bench, served, "", { init: () => {
+            const { fetch } = window;
+            window.refused = 0;
+            window.fetch = (url, ...rest) => {
+                const refuses = String(url).startsWith("/api/profile") && window.refused < 2;
+                window.refused += refuses;
+                return refuses ? Promise.resolve(new Response("The store is written again.", { status: 503, headers: { "Retry-After": window.refused === 1 ? "0" : "1" } }))
+                    : fetch(url, ...rest);
+            };
+            window.pills = [];
+            new MutationObserver(() => window.pills.push(document.querySelector(".live-pill")?.textContent)).observe(document, { childList: true, subtree: true, characterData: true });
+        } });
+        await until(page, () => window.stoke.shown && window.stoke.shown.total > 0);
+        assert.equal(await page.evaluate("window.refused"), 2);
+        assert.ok((await page.evaluate("window.pills")).includes("the store is not ready, retrying"));
+        assert.equal(await page.getByRole("alert").count(), 0);
+    });
+
     test("shows what happens to the store: that it was removed, and that it cannot be written", async (bench) => {
         const folder = path.join(bench.folder, "folder"), store = path.join(folder, "h.db");
         fs.mkdirSync(folder);

@@ -7,7 +7,11 @@ const path = require("path");
 const { spawnSync } = require("child_process");
 const { chromium } = require("playwright-core");
 const { PATIENCE, watch } = require("./activity.js");
+const firefox = require("./firefox.js");
 
+/* These tests run in Firefox: `run --firefox`. The others use Playwright's own functions. */
+const OF_FIREFOX = ["firefox.test.js", "tasks.test.js"];
+const ONLY_FIREFOX = ["firefox.test.js"];
 const NOTABLE = 2; /* seconds; the time of longer tests is printed */
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync"];
@@ -83,6 +87,15 @@ class Bench {
     }
 }
 
+class FirefoxBench extends Bench {
+    async open(address, options) {
+        this.browser.onError = (text) => this.problems.push("error: " + text);
+        const page = await this.browser.newPage(options?.viewport ?? { width: 1200, height: 800 }, watch);
+        await page.goto(address);
+        return page;
+    }
+}
+
 /* Sends the signal and waits for the end; after PATIENCE the program is killed. */
 async function ended(child, signal) {
     if (child.exitCode !== null || child.signalCode !== null)
@@ -96,7 +109,7 @@ async function ended(child, signal) {
 
 async function runOne(browser, test) {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "stoke-browser-"));
-    const bench = new Bench(browser, folder);
+    const bench = browser.newPage && !browser.contexts ? new FirefoxBench(browser, folder) : new Bench(browser, folder);
     let why = "";
     try {
         await test.run(bench);
@@ -104,8 +117,11 @@ async function runOne(browser, test) {
     } catch (error) {
         why = String(error.stack || error);
     }
-    for (const context of browser.contexts())
-        await context.close();
+    if (bench instanceof FirefoxBench)
+        await browser.closePages();
+    else
+        for (const context of browser.contexts())
+            await context.close();
     for (const child of bench.children)
         await child.close();
     fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
@@ -113,15 +129,16 @@ async function runOne(browser, test) {
 }
 
 async function main() {
-    const part = process.argv[2] || "";
+    const inFirefox = process.argv[2] === "--firefox";
+    const part = process.argv[inFirefox ? 3 : 2] || "";
     const tests = [];
     for (const file of fs.readdirSync(__dirname).sort())
-        if (file.endsWith(".test.js"))
+        if (file.endsWith(".test.js") && (inFirefox ? OF_FIREFOX.includes(file) : !ONLY_FIREFOX.includes(file)))
             require(path.join(__dirname, file))((name, run) => {
                 tests.push({ name: file.replace(".test.js", "") + ": " + name, run });
             });
-    const browser = await chromium.launch(
-        { executablePath: process.env.CHROMIUM, args: FLAGS });
+    const browser = inFirefox ? await firefox.launch(process.env.FIREFOX)
+        : await chromium.launch({ executablePath: process.env.CHROMIUM, args: FLAGS });
     let number = 0, failed = 0;
     for (const test of tests.filter((one) => one.name.includes(part))) {
         const began = Date.now();

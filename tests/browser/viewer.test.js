@@ -41,6 +41,16 @@ function comparable(hot, samples) {
     return out.join("\n");
 }
 
+/* A pprof profile of waits of one thread for two locks: fields of profile.proto by number. */
+function lockWaits() {
+    const strings = ["", "off-cpu", "nanoseconds", "futex_wait", "lock", "queue_lock", "table_lock"];
+    const bytes = (number, content) => [number << 3 | 2, content.length, ...content];
+    const int = (number, value) => [number << 3, value];
+    const sample = (lock, ns) => bytes(2, [...bytes(1, [1]), ...bytes(2, [ns]), ...bytes(3, [...int(1, 4), ...int(2, lock)])]);
+    return Buffer.from([bytes(1, [...int(1, 1), ...int(2, 2)]), sample(5, 90), sample(6, 60), bytes(4, [...int(1, 1), ...bytes(4, int(1, 1))]),
+        bytes(5, [...int(1, 1), ...int(2, 3)]), ...strings.map((text) => bytes(6, [...Buffer.from(text)]))].flat());
+}
+
 module.exports = (test) => {
     if (!require("./built.js")) {
         test("the viewer # SKIP this stoke was built without it", () => undefined);
@@ -315,6 +325,10 @@ module.exports = (test) => {
         const traced = await report(bench, lines.join("\n"), "x.perf");
         await key(traced, VIEWS.marks);
         assert.deepEqual(await traced.locator(".marks-table .row > *").allTextContents(), ["150 ms", "sched:sched_switch", "prog 12"]);
+        const locks = await report(bench, lockWaits(), "locks.pb");
+        await key(locks, VIEWS.waits);
+        assert.deepEqual(await locks.locator(".waits-table .row").evaluateAll((all) => all.map((row) => [row.children[2], row.children[4]].map((cell) => cell.textContent).join("|"))),
+            ["1|lock queue_lock", "1|lock table_lock"]);
         const none = await report(bench, LINES);
         await key(none, VIEWS.waits);
         assert.match(await none.locator(".lack").textContent(), /no waits.*--off-cpu/);
@@ -994,15 +1008,15 @@ int main(void)
         const map = await page.locator(".heat canvas").boundingBox();
         const columns = await page.evaluate(() => window.stoke.core.heat(1e8, 50).then((h) => [h.columns, h.cells.reduce((a, b) => a + b, 0)]));
         assert.deepEqual(columns, [20, 2e9]);
-        assert.match(await page.locator(".heat p").textContent(), /Columns of 50 ms.*cells of 2.50 ms.*10 ms a cell/s);
-        const step = (map.width - 52) / 40, low = map.y + map.height - 24; /* axes at the left and below */
+        assert.match(await page.locator(".heat p").textContent(), /Columns of 100 ms.*cells of 20 ms.*20 ms a cell/s);
+        const step = (map.width - 52) / 20, low = map.y + map.height - 24; /* axes at the left and below */
         await page.mouse.move(map.x + 52 + step / 2, low);
         await page.mouse.down();
-        await page.mouse.move(map.x + 52 + step * 8.5, low, { steps: 5 });
+        await page.mouse.move(map.x + 52 + step * 4.5, low, { steps: 5 });
         await page.mouse.up();
         await settle(page);
-        assert.deepEqual(await spans(page), ["0–403 ms"]);
-        assert.equal(await total(page), 41 * 1e7);
+        assert.deepEqual(await spans(page), ["0–420 ms"]);
+        assert.equal(await total(page), 42 * 1e7);
         await key(page, VIEWS.time, "Control+z");
         assert.equal(await total(page), 2e9);
         await page.keyboard.down("Shift");
@@ -1102,10 +1116,10 @@ int main(void)
         await page.waitForSelector(".heat canvas");
         await page.locator(".cells").focus();
         await key(page, "ArrowRight", "ArrowRight");
-        assert.match(await page.locator(".heat b").textContent(), /^50 ms:/);
+        assert.match(await page.locator(".heat b").textContent(), /^100 ms:/);
         await key(page, "Shift+ArrowRight", "Shift+ArrowRight", "Enter");
-        assert.deepEqual(await spans(page), ["50\u2013153 ms"]);
-        assert.equal(await total(page), 11e7);
+        assert.deepEqual(await spans(page), ["100\u2013320 ms"]);
+        assert.equal(await total(page), 22e7);
     });
 
     test("threads can be selected, and become frames", async (bench) => {

@@ -34,6 +34,16 @@ static void reply_id(struct json_writer *w, const char *key, int64_t id)
         json_member_double(w, key, (double)id);
 }
 
+/* The names in web/src/protocol.ts. */
+static const char *event_kind_name(uint32_t kind)
+{
+    static const char *const names[] = {
+        [EVENT_OTHER] = "other",   [EVENT_ON_CPU] = "cpu", [EVENT_WAITING] = "waiting",
+        [EVENT_MEMORY] = "memory", [EVENT_LIVE] = "live",
+    };
+    return names[kind <= EVENT_LIVE ? kind : EVENT_OTHER];
+}
+
 static void reply_events(struct json_writer *w, const struct profile *p)
 {
     json_put_key(w, "events");
@@ -42,6 +52,7 @@ static void reply_events(struct json_writer *w, const struct profile *p)
         json_begin(w, JSON_OBJECT);
         reply_string(w, "name", p, p->events[e].name);
         json_member_str(w, "unit", str_of(unit_name((enum unit)p->events[e].unit)));
+        json_member_str(w, "kind", str_of(event_kind_name(p->events[e].kind)));
         json_end(w, JSON_OBJECT);
     }
     json_end(w, JSON_ARRAY);

@@ -2,15 +2,17 @@
 #include "base/array.h"
 #include "base/sort.h"
 #include "base/trie.h"
+#include "model/sample_labels.h"
 #include "web/core/tracks.h"
 
 #define WAITS_LISTED 5000
 
-/* The waits of a thread with the same reason, function and waker. */
+/* The waits of a thread with the same reason, function, waker and lock. */
 struct wait_group {
     thread_id thread;
     uint8_t reason; /* enum activity */
     string_id function, waker;
+    label_id lock; /* that the thread waited for, or 0 */
     uint64_t count;
     double total, longest, begin; /* ns; begin: of the longest one */
 };
@@ -18,7 +20,8 @@ struct wait_group {
 struct waits {
     const struct shown *s;
     struct arena arena;
-    struct trie trie; /* thread, reason, function, waker */
+    struct trie trie; /* thread, reason, function, waker, lock */
+    label_id *locks;  /* by set of labels */
     struct wait_group *groups;
     uint32_t *group_of_node; /* number + 1 */
     size_t count, cap, node_cap;
@@ -54,21 +57,27 @@ static string_id waker_of(const struct shown *s, stack_id stack)
                                      : 0;
 }
 
-static struct wait_group *group_of(struct waits *w, const struct sample *sample)
+static struct wait_group *group_of(struct waits *w, size_t row)
 {
+    const struct profile *p = w->s->p;
+    const struct sample *sample = &p->samples[row];
     stack_id stack = sample->stack;
     if (!w->reasons[stack]) {
-        w->reasons[stack] = (uint8_t)(wait_activity(w->s->p, stack) + 1);
+        w->reasons[stack] = (uint8_t)(wait_activity(p, stack) + 1);
         w->functions[stack] = function_of(w->s, stack);
     }
-    const struct wait_group found = {.thread = sample->thread,
-                                     .reason = (uint8_t)(w->reasons[stack] - 1),
-                                     .function = w->functions[stack],
-                                     .waker = waker_of(w->s, stack)};
+    label_id lock = w->locks[profile_labels(p, row)];
+    const struct wait_group found = {
+        .thread = sample->thread,
+        .reason = (uint8_t)(lock ? ACTIVITY_LOCK : w->reasons[stack] - 1),
+        .function = w->functions[stack],
+        .waker = waker_of(w->s, stack),
+        .lock = lock};
     uint32_t node = trie_child(&w->trie, 0, found.thread);
     node = trie_child(&w->trie, node, found.reason);
     node = trie_child(&w->trie, node, found.function);
     node = trie_child(&w->trie, node, found.waker);
+    node = trie_child(&w->trie, node, found.lock);
     if (!ARRAY_RESERVE_ZEROED(&w->arena, w->group_of_node, w->node_cap, node + 1))
         return NULL;
     if (!w->group_of_node[node]) {
@@ -81,9 +90,10 @@ static struct wait_group *group_of(struct waits *w, const struct sample *sample)
 }
 
 /* A sample of a wait has the time of its end. */
-static bool add_wait(struct waits *w, const struct sample *sample)
+static bool add_wait(struct waits *w, size_t row)
 {
-    struct wait_group *g = group_of(w, sample);
+    const struct sample *sample = &w->s->p->samples[row];
+    struct wait_group *g = group_of(w, row);
     uint64_t first = w->s->p->facts.time_first;
     if (!g)
         return false;
@@ -125,6 +135,8 @@ static void put_group(struct json_writer *w, const struct shown *s,
     json_member_str(w, "function", strings_get(&s->paths.labels, g->function));
     if (g->waker)
         json_member_str(w, "waker", strings_get(&s->paths.labels, g->waker));
+    if (g->lock)
+        json_member_str(w, "lock", profile_string(s->p, s->p->labels[g->lock].text));
     json_member_u64(w, "count", g->count);
     json_member_double(w, "total", g->total);
     json_member_double(w, "longest", g->longest);
@@ -137,10 +149,11 @@ static bool collect(struct waits *w, event_id off)
     const struct profile *p = w->s->p;
     w->reasons = arena_zalloc(&w->arena, p->stack_count + 1, 1);
     w->functions = arena_zalloc(&w->arena, p->stack_count + 1, sizeof *w->functions);
-    if (!w->reasons || !w->functions || !trie_init(&w->trie, &w->arena))
+    w->locks = label_sets_find(p, STR("lock"), &w->arena);
+    if (!w->reasons || !w->functions || !w->locks || !trie_init(&w->trie, &w->arena))
         return false;
     for (size_t i = 0; i < p->sample_count; i++)
-        if (p->samples[i].event == off && !add_wait(w, &p->samples[i]))
+        if (p->samples[i].event == off && !add_wait(w, i))
             return false;
     return !w->arena.failed;
 }

@@ -265,7 +265,7 @@ export const COMMANDS: Command[] = [
         ({ title: `Palette: ${title.toLowerCase()}`, keys: [], group: "Page", when: open, run: (app) => app.appearance.setPalette(palette) })),
 
     { title: "Save or export", keys: ["Ctrl+S"], group: "Saving", when: open, run: (app) => app.openDialog("export") },
-    { title: "Save this page with the profile", keys: [], group: "Saving", when: open, run: (app) => void savePage(app) },
+    { title: "Save this page with the profile", keys: ["e"], group: "Saving", when: open, run: (app) => void savePage(app) },
     { title: "Save the picture as PNG", keys: [], group: "Saving", when: (app) => open(app) && hasPicture(app), run: (app) => savePicture(app) },
     ...FORMATS.map(({ format, title }): Command =>
         ({ title: `Export as ${title}`, keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, format) })),

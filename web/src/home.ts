@@ -2,6 +2,7 @@
 /* The home of a page that is served by stoke view: the server lists processes and recent
  * recordings, and records. src/engine/home.h describes the requests. */
 import type { App } from "./app";
+import { fetchAgain } from "./requests";
 
 export interface Recent {
     id: string;
@@ -87,7 +88,7 @@ class Refused extends Error {
 }
 
 async function ask<T>(path: string, body?: unknown): Promise<T> {
-    const reply = await fetch(path, body === undefined ? {} : {
+    const reply = await fetchAgain(path, body === undefined ? {} : {
         method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
     }).catch(() => null);
     if (!reply)

@@ -4,6 +4,7 @@
 import type { App } from "./app";
 import { shownName } from "./format";
 import { Series, type SeriesReply } from "./live_series";
+import { fetchAgain } from "./requests";
 import { readState } from "./state";
 
 export const WINDOW = 30; /* s: the span that follows the time */
@@ -86,12 +87,15 @@ class Refused extends Error {
     }
 }
 
-/* With a body: a POST. */
-async function ask(path: string, body?: string): Promise<Response> {
-    const reply = await fetch(path, body === undefined ? { cache: "no-store" } : { method: "POST", body });
+async function accepted(reply: Response): Promise<Response> {
     if (!reply.ok)
         throw new Refused(reply.status, (await reply.text()).trim().split("\n")[0] ?? "");
     return reply;
+}
+
+/* With a body: a POST. */
+async function ask(path: string, body?: string): Promise<Response> {
+    return accepted(await fetch(path, body === undefined ? { cache: "no-store" } : { method: "POST", body }));
 }
 
 function two(value: number): string {
@@ -144,6 +148,7 @@ export class Live {
     noted = 0; /* time of the fix of the store that the user has closed */
     lostSince: number | null = null; /* no connection since that time */
     heard = 0; /* time of the last metrics */
+    unready = false; /* the server cannot answer yet, and is asked again */
     version = 0; /* increases with new metrics */
 
     private begun = false;
@@ -269,7 +274,7 @@ export class Live {
 
     private async readSeries(): Promise<void> {
         try {
-            const reply = await ask(`/api/metrics?from=-${this.range}s&to=now`);
+            const reply = await this.askAgain(`/api/metrics?from=-${this.range}s&to=now`);
             this.series.replace(await reply.json() as SeriesReply);
             this.version++;
         } catch (error) {
@@ -341,6 +346,20 @@ export class Live {
         } catch { /* asked again */ }
     }
 
+    /* For what no later request replaces. */
+    private async askAgain(path: string): Promise<Response> {
+        const reply = await fetchAgain(path, { cache: "no-store" }, () => this.setUnready(true));
+        this.setUnready(false);
+        return accepted(reply);
+    }
+
+    private setUnready(unready: boolean): void {
+        if (unready !== this.unready) {
+            this.unready = unready;
+            this.app.changed();
+        }
+    }
+
     private complain(error: unknown): void {
         if (error instanceof Refused)
             this.app.fail(new Error(error.message));
@@ -373,7 +392,7 @@ export class Live {
         for (const label of this.labels)
             query.append("label", label);
         try {
-            return await (await ask(`/api/profile?${query}`)).blob();
+            return await (await this.askAgain(`/api/profile?${query}`)).blob();
         } catch (error) {
             if (!(error instanceof Refused) || error.status !== 400)
                 throw error;
@@ -553,7 +572,7 @@ export class Live {
     }
 
     private async openRecorded(title: string): Promise<void> {
-        const blob = await (await ask("/api/recorded")).blob();
+        const blob = await (await this.askAgain("/api/recorded")).blob();
         if (this.before)
             await this.app.endComparison();
         this.before = null;

@@ -17,6 +17,13 @@ const ON_STRIP = "#14171b"; /* text on the colours of processes, in both themes 
 const SHADE_LEAST = 3; /* minimum pixels of a box with a pattern */
 const OUTLINE_LEAST = 8; /* minimum pixels of a box with an outline */
 
+/* The next step of 1, 2 or 5 times a power of ten; of KiB, MiB and so on for bytes. */
+function stepOf(least: number, unit: string): number {
+    const size = unit === "bytes" ? 1024 ** Math.max(0, Math.floor(Math.log2(least) / 10)) : 1;
+    const power = size * 10 ** Math.floor(Math.log10(least / size));
+    return power * ([1, 2, 5, 10].find((n) => n * power >= least) ?? 10);
+}
+
 export class Overlay {
     private readonly pen: CanvasRenderingContext2D;
     private readonly patterns = new Map<string, CanvasPattern | null>();
@@ -202,10 +209,8 @@ export class Overlay {
         pen.moveTo(0, RULER - 0.5);
         pen.lineTo(this.chart.width, RULER - 0.5);
         const span = this.chart.to - this.chart.from;
-        const rough = (span / this.chart.width) * 110;
-        const power = 10 ** Math.floor(Math.log10(rough));
-        const step = power * ([1, 2, 5, 10].find((n) => n * power >= rough) ?? 10);
         const unit = this.chart.info?.timed ? "ns" : (this.chart.app.shown?.unit ?? "");
+        const step = stepOf((span / this.chart.width) * 110, unit);
         pen.fillStyle = colors.faint;
         for (let at = Math.ceil(this.chart.from / step) * step; at <= this.chart.to; at += step) {
             const x = Math.round(this.chart.xOf(at)) + 0.5;

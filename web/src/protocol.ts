@@ -17,6 +17,7 @@ export interface Fault {
 export interface EventInfo {
     name: string;
     unit: string;
+    kind: "other" | "cpu" | "waiting" | "memory" | "live"; /* what is measured: enum event_kind */
 }
 
 export interface Warning {
@@ -196,7 +197,7 @@ export interface LineInfo {
     total: number;
 }
 
-/* The waits of a thread with the same reason, function and waker; times in ns. */
+/* The waits of a thread with the same reason, function, waker and lock; times in ns. */
 export interface WaitRow {
     name: string;
     pid?: number;
@@ -205,6 +206,7 @@ export interface WaitRow {
     label: number;
     function: string;
     waker?: string;
+    lock?: string;
     count: number;
     total: number;
     longest: number;

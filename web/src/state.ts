@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of the view: all of it is in the address, so that a link restores it. */
-import { type ProfileInfo, Tone } from "./protocol";
+import { type EventInfo, type ProfileInfo, Tone } from "./protocol";
 
 export interface Filter {
     verb: string;
@@ -27,8 +27,6 @@ export const INVERTS: readonly string[] = ["left", "tree"]; /* views that can be
 const NOT_LIVE: readonly string[] = ["time", "waits", "marks", "heat"]; /* views that the live page does not have */
 
 /* A heap profile has no threads that run or wait. */
-const OF_HEAP: readonly string[] = ["peak", "leaked", "allocated", "allocations", "temporary", "live", "resident", "read", "written",
-    "inuse_space", "inuse_objects", "alloc_space", "alloc_objects"]; /* its events, and massif's "snapshot 7" */
 const NOT_HEAP: readonly string[] = ["time", "waits", "marks"];
 
 interface Shows {
@@ -37,8 +35,11 @@ interface Shows {
     profile: ProfileInfo | null;
 }
 
+/* All events are bytes, or count such allocations. */
 function isHeap({ profile }: Shows): boolean {
-    return (profile?.events.length ?? 0) > 0 && (profile?.events.every((event) => OF_HEAP.includes(event.name.replace(/^snapshot \d+$/, "peak"))) ?? false);
+    const events = profile?.events ?? [];
+    const isMemory = ({ kind }: EventInfo): boolean => kind === "memory" || kind === "live";
+    return events.some(isMemory) && events.every((event) => isMemory(event) || (event.kind === "other" && event.unit === "samples"));
 }
 
 /* The views of the shown profile: one is only for two. */

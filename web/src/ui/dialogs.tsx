@@ -70,7 +70,7 @@ function Help({ app }: { app: App }) {
                     <p><span>Pan</span><kbd>drag</kbd><kbd>wheel</kbd></p>
                     <p><span>Zoom</span><kbd>Ctrl wheel</kbd><kbd>pinch</kbd></p>
                     <p><span>Fit a box, or all</span><kbd>double click</kbd></p>
-                    <p><span>Select a time range</span><kbd>Shift drag</kbd></p>
+                    <p><span>Show only a time range</span><kbd>Shift drag</kbd></p>
                     <p><span>Add a track, or the tracks from the last one</span><kbd>Ctrl click</kbd><kbd>Shift click</kbd></p>
                     <p><span>Actions for a function</span><kbd>right click</kbd></p>
                     <p><span>Open, compare (with Shift)</span><kbd>drop a file</kbd></p>

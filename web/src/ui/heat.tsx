@@ -6,7 +6,7 @@ import type { App } from "../app";
 import { css, ink, mix, oklch, type Packed } from "../colors";
 import { time, weightUnit } from "../format";
 import { useFocus } from "../lists";
-import type { HeatInfo } from "../protocol";
+import type { HeatInfo, ProfileInfo } from "../protocol";
 
 const STEPS = [1, 2, 5].flatMap((n) => [1e5, 1e6, 1e7, 1e8, 1e9, 1e10].map((power) => n * power)).concat(6e10, 6e11, 3.6e12)
     .sort((a, b) => a - b);
@@ -15,14 +15,18 @@ const LEFT = 52; /* for the labels of the axes */
 const BOTTOM = 22;
 const FONT = '11px system-ui, -apple-system, "Segoe UI", "Noto Sans", Cantarell, sans-serif';
 
+const PARTS = [50, 40, 25, 20, 10, 8, 5, 4, 2, 1];
+const COLUMNS_LEAST = 20; /* of a short recording with few samples */
+
 /* The duration of a column and its parts: a second in fifty parts, unless there would
- * be very few or very many columns. Shorter recordings have fewer parts, because
- * otherwise each would have a single sample. */
-function gridOf(span: number): [number, number] {
-    if (span / 1e9 >= 20 && span / 1e9 <= 1200)
-        return [1e9, 50];
-    const most = span < 20e9 ? 80 : 1200;
-    return [STEPS.find((step) => span / step <= most) ?? span / 1000, span < 20e9 ? 20 : 50];
+ * be very few or very many columns. A part has at least two sample periods: otherwise parts between
+ * two samples would look like pauses. */
+function gridOf({ duration: span, rate, samples }: ProfileInfo): [number, number] {
+    const period = 1e9 / (rate || (samples * 1e9) / span);
+    const short = span < 20e9, most = short ? 80 : 1200;
+    const column = !short && span <= 1200e9 ? 1e9
+        : STEPS.find((step) => span / step <= most && (!short || step >= 16 * period || span / step <= COLUMNS_LEAST)) ?? span / 1000;
+    return [column, PARTS.find((parts) => parts <= (short ? 20 : 50) && column / parts >= 2 * period) ?? 1];
 }
 
 interface Shape {
@@ -102,7 +106,9 @@ export function HeatMap({ app }: { app: App }) {
     const [at, setAt] = useState<{ ns: number; value: number } | null>(null);
     useEffect(() => {
         let stale = false;
-        app.core.heat(...gridOf(app.profile?.duration ?? 0)).then(
+        if (!app.profile)
+            return undefined;
+        app.core.heat(...gridOf(app.profile)).then(
             (info) => { if (!stale) { setHeat(info); setWhy(""); } },
             (error: Error) => { if (!stale) { setHeat(null); setWhy(error.message); } });
         return () => { stale = true; };

@@ -29,6 +29,8 @@ function Facts({ live }: { live: Live }) {
 function State({ live }: { live: Live }) {
     if (live.lostSince !== null)
         return <span class="live-pill lost" role="status">no data since {clock(live.lostSince)}, retrying</span>;
+    if (live.unready)
+        return <span class="live-pill lost" role="status">the store is not ready, retrying</span>;
     return live.following
         ? <span class="live-pill" role="status"><i />Live</span>
         : <button type="button" class="live-pill held" onClick={() => live.follow()}>Live</button>;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../app";
 import { chooseFile } from "../commands";
 import { count, eventName, share, shownName, time, weightUnit } from "../format";
@@ -126,8 +127,16 @@ function Status({ app }: { app: App }) {
 }
 
 function Tabs({ app }: { app: App }) {
+    const host = useRef<HTMLDivElement>(null);
+    useLayoutEffect(() => { /* in a narrow window the tabs scroll */
+        const at = host.current, tab = at?.querySelector("[aria-selected=true]");
+        if (at && tab) {
+            const all = at.getBoundingClientRect(), one = tab.getBoundingClientRect();
+            at.scrollLeft += one.left + one.width / 2 - all.left - all.width / 2;
+        }
+    }, [app.state.view]);
     return (
-        <div class="tabs" role="tablist" aria-label="Views" onKeyDown={(event) => {
+        <div class="tabs" ref={host} role="tablist" aria-label="Views" onKeyDown={(event) => {
             const views = viewsOf(app);
             const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
             const at = views.findIndex(([view]) => view === app.state.view);

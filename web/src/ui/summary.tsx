@@ -60,7 +60,7 @@ function Careful({ app, info }: { app: App; info: SummaryInfo }) {
     else if (info.unknown_any)
         said.push(`${weight(info.unknown_any, unit)} (${share(info.unknown_any, info.weight)}) has functions without a name among its callers.`);
     if (info.unknown_leaf > info.weight * UNNAMED_MOST && p.format === "perf-data")
-        said.push("The recording has addresses; the symbols are on the machine where it was made. There, \u201cstoke view FILE\u201d" +
+        said.push("The recording has addresses; the symbols are on the machine where it was made. There, \u201cstoke view FILE\u201d " +
             "shows it with names, \u201cstoke convert FILE -o report.html\u201d makes a page with names, and \u201cstoke record --bundle\u201d records them.");
     const samples = app.shown?.samples ?? 0;
     if (samples < 1000 && !p.counted)

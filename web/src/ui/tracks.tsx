@@ -192,6 +192,8 @@ function listen(app: App, view: TracksView, over: HTMLElement, fingers: boolean)
                 void app.memory.showWithin(view.at(x), view.at(x + 1));
             tracks.select(null);
         }
+        if (grip?.moved && event.shiftKey)
+            tracks.commit();
         grip = null;
     }, { signal });
     over.addEventListener("pointercancel", () => { grip = null; }, { signal });
