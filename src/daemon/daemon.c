@@ -22,9 +22,8 @@
 
 #define NS STORE_SECOND
 #define DRAIN_MS 1000
-#define DRAIN_MS_OFTEN 100    /* while a trigger's recording runs */
-#define SHIFT_EVERY (10 * NS) /* the clocks of the samples */
-#define CLOCK_STEP (NS / 2)   /* a larger change of the clock ends a window */
+#define DRAIN_MS_OFTEN 100  /* while a trigger's recording runs */
+#define CLOCK_STEP (NS / 2) /* a larger change of the clock ends a window */
 
 struct daemon {
     const struct daemon_settings *settings;
@@ -53,7 +52,6 @@ struct daemon {
     int address;                      /* the file of its address; -1: none */
     struct event_source_report waits; /* of the counters that were open before */
     uint64_t noted_wait;              /* ns: the highest threshold so far */
-    uint64_t shifted;                 /* ns: when the clocks were shifted */
     uint64_t window_start;            /* ns of the samples' clock */
     uint64_t offset;                  /* from the samples' clock to the time of day */
     uint64_t lost;                    /* when the window began */
@@ -255,32 +253,11 @@ static int drain_ms(const struct daemon *d)
     return is_triggered(d) ? DRAIN_MS_OFTEN : DRAIN_MS;
 }
 
-/* The next turn comes at a random time of a sampling period. */
-static int next_turn(const struct daemon *d)
-{
-    uint32_t random = 0, period = 1000 / d->rate;
-    if (is_triggered(d) || !os_random(&random, sizeof random))
-        return drain_ms(d);
-    return DRAIN_MS - (int)(random % (period < DRAIN_MS / 2 ? period + 1 : DRAIN_MS / 2));
-}
-
-/* Work that is repeated at a multiple of the sampling rate, such as each second, would always or
- * never be sampled. */
-static void shift_clocks(struct daemon *d)
-{
-    uint64_t now = os_clock_monotonic();
-    if (is_triggered(d) || now - d->shifted < SHIFT_EVERY)
-        return;
-    perf_sampler_shift(&d->live.chain.sampler);
-    d->shifted = now;
-}
-
 static bool turn(void *context, unsigned reasons, int *next)
 {
     struct daemon *d = context;
     uint64_t complete = record_live_complete_until(&d->live);
-    *next = next_turn(d);
-    shift_clocks(d);
+    *next = drain_ms(d);
     turn_triggers(
         d, daemon_metrics_turn(&d->metrics, os_clock_monotonic(), os_clock_real()));
     check_waits(d);

@@ -37,6 +37,7 @@ struct perf_sampler_settings sampling_sampler(const struct sampling_settings *s)
                                           .dump_size = dump_size(s, rate),
                                           .ring_size = (size_t)s->ring_size,
                                           .rate = s->period ? 0 : rate,
+                                          .regular = s->regular,
                                           .period = (uint64_t)s->period};
 }
 

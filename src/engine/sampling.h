@@ -45,6 +45,7 @@ struct sampling_settings {
     struct sampling_stacks stacks;
     uint64_t ring_size;
     bool all_user, all_kernel;
+    bool regular; /* no jitter (record/jitter.h) */
 };
 
 /* True if the targets are processes, threads or a user. */

@@ -374,6 +374,7 @@ struct record_turn record_chain_turn(struct record_chain *c, int milliseconds)
     t.drained = os_clock_monotonic();
     perf_sampler_drain(&c->sampler, &c->first);
     t.now = os_clock_monotonic();
+    record_jitter_turn(&c->jitter, &c->sampler, t.now);
     return t;
 }
 

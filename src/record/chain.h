@@ -16,6 +16,7 @@
 #include "record/build_ids.h"
 #include "record/descent.h"
 #include "record/event_source.h"
+#include "record/jitter.h"
 #include "record/sampled.h"
 #include "record/tasks.h"
 #include "record/unwinder.h"
@@ -47,6 +48,7 @@ struct record_chain {
     struct os_task_filter
         filter; /* if counters of all tasks take samples of the targets */
     struct perf_sampler sampler;
+    struct record_jitter jitter;
     void *sources[EVENT_SOURCE_COUNT]; /* states; NULL: not active */
     struct error unavailable[EVENT_SOURCE_COUNT];
     uint64_t interval; /* as the sources need it */

@@ -568,21 +568,6 @@ void perf_sampler_disable(struct perf_sampler *s)
     s->enabled = false;
 }
 
-static bool is_clock(const struct perf_attr *attr)
-{
-    return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_SOFTWARE_CPU_CLOCK &&
-           attr->flags & PERF_FLAG_FREQUENCY;
-}
-
-void perf_sampler_shift(struct perf_sampler *s)
-{
-    for (size_t i = 0; i < s->counter_count; i++) {
-        const struct perf_attr *attr = &s->attrs[s->counters[i].event];
-        if (s->counters[i].tid == OS_ANY_THREAD && is_clock(attr))
-            os_perf_restart(s->counters[i].fd, 1000000000 / attr->period);
-    }
-}
-
 /* --- Draining ---------------------------------------------------------------------- */
 
 #define CLOCK_ERROR ((uint64_t)1000000000) /* ns; a later record has no valid time */

@@ -58,6 +58,7 @@ struct perf_sampler_settings {
     int program;
 
     bool of_threads; /* counters of CPUs (perf_sampler.of_cpus) are not used */
+    bool regular;    /* clocks have a fixed period (jitter.h) */
 
     /* An eBPF program that runs before each sample is written. 0: none. */
     int observer;
@@ -148,11 +149,6 @@ bool perf_sampler_sees_kernel(const struct record_event *event);
 /* Enables the counters. Those that wait for an exec start by themselves. */
 void perf_sampler_enable(struct perf_sampler *s);
 void perf_sampler_disable(struct perf_sampler *s);
-
-/* Begins the periods of all clocks of CPUs now. The time since their last samples is not sampled:
- * half a period on average. Call it at a random time: work that is as regular as the clock then
- * meets its samples at random, and is neither always nor never sampled. */
-void perf_sampler_shift(struct perf_sampler *s);
 
 /* Gives all records that are in the rings. */
 void perf_sampler_drain(struct perf_sampler *s, const struct record_sink *to);

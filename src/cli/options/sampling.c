@@ -201,6 +201,8 @@ const struct option sampling_options[] = {
     {"freq", 'F', "HZ",
      "samples per second; max: the limit of the kernel; auto: 99 to 997 that cost little",
      OPTION_PARSED, OFF(rate), .parse = parse_rate},
+    {"no-jitter", 0, NULL, "a fixed rate; by default, that of clocks varies by up to 2%",
+     OPTION_FLAG, OFF(regular)},
     {"count", 'c', "N", "one sample per N events, instead of --freq", OPTION_INT,
      OFF(period), .least = 1, .most = 1e15},
     {"event", 'e', "LIST", "events to sample (default: cycles, or cpu-clock)",

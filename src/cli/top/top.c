@@ -130,6 +130,7 @@ static bool choose_rate(struct top *t, struct error *err)
     if (!sampling_check(sampling, err))
         return false;
     sampler->period = (uint64_t)sampling->period;
+    sampler->regular = sampling->regular;
     sampler->rate = sampler->period  ? 0
                     : sampling->rate ? (uint32_t)sampling->rate
                                      : RATE_DEFAULT;
