@@ -154,7 +154,7 @@ class Firefox {
         this.number = 0;
         this.asked = new Map(); /* requests without a reply, by number */
         this.awaited = new Set(); /* events that a test waits for */
-        this.onError = () => undefined; /* is told of errors of scripts */
+        this.onError = () => undefined; /* called with errors of scripts */
         socket.on("message", (text) => this.take(JSON.parse(text)));
         socket.on("close", () => this.abandon());
     }
