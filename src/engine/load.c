@@ -10,6 +10,7 @@
 #include "engine/source_maps.h"
 #include "import/detect.h"
 #include "import/folded.h"
+#include "import/unread.h"
 #include "os/file.h"
 #include "os/spool.h"
 #include "os/thread_pool.h"
@@ -58,6 +59,11 @@ static bool no_format(const struct loading *l, struct str head, struct error *er
     if (head.len == 0) {
         error_set(err, "the input is empty");
         return error_hint(err, "check the command that wrote it");
+    }
+    const struct unread_format *unread = unread_format_of(head);
+    if (unread) {
+        error_set(err, "this is %s: stoke does not read it", unread->what);
+        return error_hint(err, "%s", unread->hint);
     }
     error_set(err, "unknown format");
     struct folded_share lines = folded_share(head);

@@ -8,6 +8,7 @@
 #define FIGURE_WIDTH 8  /* of "Overhead" and "Children" */
 #define WEIGHT_WIDTH 12 /* of "Samples" and "Period", as in perf */
 #define LAST_MIN 24
+#define COLUMN_MAX 80 /* of a column if the width is unlimited; longer texts exceed it */
 
 static const char *const headings[] = {"Command", "Pid:Command", "Tid:Command",
                                        "CPU",     "Time",        "Shared Object",
@@ -54,7 +55,8 @@ static size_t longest_cell(struct layout *l, enum breakdown_key key)
 }
 
 /* If the width is limited, the last column gets the width that the others leave; each
- * of them has at most a quarter. */
+ * of them has at most a quarter. If it is not, one long C++ name does not make the
+ * column as wide. */
 static void measure_cells(struct layout *l)
 {
     const struct rows_options *o = options_of(l);
@@ -64,7 +66,9 @@ static void measure_cells(struct layout *l)
         size_t longest = longest_cell(l, o->by.keys[k]), room = width / 4;
         if (last)
             room = width > taken + 2 + LAST_MIN ? width - taken - 2 : LAST_MIN;
-        l->widths[k] = width && longest > room ? room : longest;
+        if (!width)
+            room = COLUMN_MAX;
+        l->widths[k] = longest > room ? room : longest;
         taken += 2 + l->widths[k];
     }
 }
@@ -218,7 +222,7 @@ static bool write_row(struct layout *l, uint32_t number, struct error *err)
         bool last = k + 1 == o->by.key_count;
         output_text(l->out, "  ");
         size_t used = write_text(l, cell_text(l, row, o->by.keys[k]), l->widths[k]);
-        if (!last)
+        if (!last && used < l->widths[k])
             output_format(l->out, "%*s", (int)(l->widths[k] - used), "");
     }
     output_char(l->out, '\n');

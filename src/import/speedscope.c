@@ -665,12 +665,13 @@ static uint64_t time_of(struct value_unit unit, double value)
     return unit.unit == UNIT_NANOSECONDS ? time_of_ns(value * unit.scale) : TIME_NONE;
 }
 
-/* Converts weights and times to the model's units. Idle time, a sample without a
- * stack, is skipped. */
+/* Converts weights and times to the model's units. Samples without a stack, idle time,
+ * are left out with a warning. */
 static void scale_samples(struct speedscope *r)
 {
     struct profile *p = r->parts.profile;
     size_t count = 0;
+    uint64_t idle = 0;
     for (size_t i = 0; i < p->sample_count; i++) {
         struct sample s = p->samples[i];
         label_set_id labels = profile_labels(p, i);
@@ -686,9 +687,11 @@ static void scale_samples(struct speedscope *r)
             count++;
         } else {
             p->facts.samples -= s.count;
+            idle += s.weight > 0 ? s.count : 0;
         }
     }
     p->sample_count = count;
+    builder_warn_times(&r->parts, "a sample without a stack (idle time)", idle);
 }
 
 /* The time range of the parts whose unit is a time. */

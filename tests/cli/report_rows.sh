@@ -40,6 +40,18 @@ status 0 stoke report --no-children -n --show-total-period in.folded
 sed -n '/Overhead/,$p' out >got
 same want got
 
+# One long name does not make its column as wide.
+{
+    printf 'main;'
+    printf 'long%.0s' $(seq 100)
+    printf ' 3\nmain;short 1\n'
+} >long.folded
+status 0 stoke report --no-children -s sym,comm long.folded
+dots=$(printf '.%.0s' $(seq 80))
+says "^# \.\.\.\.\.\.\.\.  $dots  \.*\$" out
+says '^    75\.00%  \[\.\] \(long\)*  main$' out
+says "^    25\.00%  \[\.\] short *  main\$" out
+
 # Call graphs. Without children: complete stacks of a row; with children: its callees.
 cat >want <<'END'
     35.71%  [.] alloc
