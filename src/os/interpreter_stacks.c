@@ -1,34 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/interpreter_stacks.h"
+#include "os/bpf_program.h"
 #include "os/kernel_fields.h"
 #include "os/machine.h"
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <interpreter_stacks.skel.h>
-#include <sys/stat.h>
 
 static bool fail(int why, struct error *err)
 {
-    error_set(err, "cannot load the eBPF program that reads interpreters: %s",
-              strerror(why));
-    if (why == EPERM || why == EACCES)
-        error_hint(err, "run as root, or with CAP_BPF and CAP_PERFMON");
-    return false;
-}
-
-/* Silences libbpf, which prints to standard error. */
-static int print_nothing(enum libbpf_print_level level, const char *format, va_list words)
-{
-    (void)level, (void)format, (void)words;
-    return 0;
-}
-
-/* Whether this process sees the process ids of the initial PID namespace, as the program does
- * (its inode number is fixed: Linux, include/linux/proc_ns.h). */
-static bool sees_own_numbers(void)
-{
-    struct stat st;
-    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == 0xEFFFFFFCu;
+    return os_bpf_failed("reads interpreters", why, err);
 }
 
 /* Sets what the program knows about the kernel. */
@@ -67,10 +48,8 @@ bool os_interpreter_stacks_open(struct os_interpreter_stacks *s,
                                 struct error *err)
 {
     *s = (struct os_interpreter_stacks){.each = each, .context = context, .records = -1};
-    if (!sees_own_numbers())
-        return error_set(err,
-                         "process ids in this container differ from those of the kernel");
-    libbpf_set_print(print_nothing);
+    if (!os_bpf_prepare(err))
+        return false;
     struct interpreter_stacks_program *p = interpreter_stacks_program__open();
     s->program = p;
     if (!p)

@@ -1,37 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/stack_counts.h"
+#include "os/bpf_program.h"
 #include "os/machine.h"
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <sched.h>
 #include <stack_counts.skel.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #define READ_AT_ONCE 128
 
 static bool fail(int why, struct error *err)
 {
-    error_set(err, "cannot load the eBPF program that counts stacks: %s", strerror(why));
-    if (why == EPERM || why == EACCES)
-        error_hint(err, "run as root, or with CAP_BPF and CAP_PERFMON");
-    return false;
-}
-
-/* Silences libbpf, which prints to standard error. */
-static int print_nothing(enum libbpf_print_level level, const char *format, va_list words)
-{
-    (void)level, (void)format, (void)words;
-    return 0;
-}
-
-/* Returns true if this process sees the same process ids as the program: those of the
- * initial PID namespace, which has a fixed inode number (Linux,
- * include/linux/proc_ns.h). */
-static bool sees_own_numbers(void)
-{
-    struct stat st;
-    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == 0xEFFFFFFCu;
+    return os_bpf_failed("counts stacks", why, err);
 }
 
 static bool load(struct stack_counts_program *p, uint32_t room, struct error *err)
@@ -57,14 +38,12 @@ bool os_stack_counts_open(struct os_stack_counts *c, uint32_t room, struct error
     if (c->cpus > STACK_COUNTS_CPUS)
         return error_set(err, "this machine may have more than %d CPUs",
                          STACK_COUNTS_CPUS);
-    if (!sees_own_numbers())
-        return error_set(err,
-                         "process ids in this container differ from those of the kernel");
+    if (!os_bpf_prepare(err))
+        return false;
     c->keys = malloc(READ_AT_ONCE * sizeof(struct stack_counts_key));
     c->values = malloc(READ_AT_ONCE * sizeof *c->values);
     if (!c->keys || !c->values)
         return error_memory(err);
-    libbpf_set_print(print_nothing);
     struct stack_counts_program *p = stack_counts_program__open();
     c->program = p;
     if (!p)

@@ -1,35 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/task_filter.h"
+#include "os/bpf_program.h"
 #include "os/kernel_fields.h"
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <task_filter.skel.h>
 
 #define TARGETS_SIZE (TASK_FILTER_WORDS * sizeof(uint64_t))
 
 static bool fail(int why, struct error *err)
 {
-    error_set(err, "cannot load the eBPF program that filters tasks: %s", strerror(why));
-    if (why == EPERM || why == EACCES)
-        error_hint(err, "run as root, or with CAP_BPF and CAP_PERFMON");
-    return false;
-}
-
-/* Silences libbpf, which prints to standard error. */
-static int print_nothing(enum libbpf_print_level level, const char *format, va_list words)
-{
-    (void)level, (void)format, (void)words;
-    return 0;
-}
-
-/* Whether this process sees the process ids of the initial PID namespace, as the program does
- * (its inode number is fixed: Linux, include/linux/proc_ns.h). */
-static bool sees_own_numbers(void)
-{
-    struct stat st;
-    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == 0xEFFFFFFCu;
+    return os_bpf_failed("filters tasks", why, err);
 }
 
 /* Sets what the program knows about the kernel. */
@@ -53,10 +35,8 @@ static bool set_kernel(struct task_filter_program *p, struct error *err)
 bool os_task_filter_open(struct os_task_filter *f, bool inherit, struct error *err)
 {
     *f = (struct os_task_filter){.program = NULL};
-    if (!sees_own_numbers())
-        return error_set(err,
-                         "process ids in this container differ from those of the kernel");
-    libbpf_set_print(print_nothing);
+    if (!os_bpf_prepare(err))
+        return false;
     struct task_filter_program *p = task_filter_program__open();
     f->program = p;
     if (!p)

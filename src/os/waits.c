@@ -2,13 +2,13 @@
 #include "os/waits.h"
 #include "base/format.h"
 #include "base/number.h"
+#include "os/bpf_program.h"
 #include "os/kernel_fields.h"
 #include "os/machine.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <waits.skel.h>
 
 #define RING_SIZE (1u << 19)
@@ -19,25 +19,7 @@
 
 static bool fail(int why, struct error *err)
 {
-    error_set(err, "cannot load the eBPF program that finds waits: %s", strerror(why));
-    if (why == EPERM || why == EACCES)
-        error_hint(err, "run as root, or with CAP_BPF and CAP_PERFMON");
-    return false;
-}
-
-/* Silences libbpf, which prints to standard error. */
-static int print_nothing(enum libbpf_print_level level, const char *format, va_list words)
-{
-    (void)level, (void)format, (void)words;
-    return 0;
-}
-
-/* Whether this process sees the process ids of the initial PID namespace, as the program does
- * (its inode number is fixed: Linux, include/linux/proc_ns.h). */
-static bool sees_own_numbers(void)
-{
-    struct stat st;
-    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == 0xEFFFFFFCu;
+    return os_bpf_failed("finds waits", why, err);
 }
 
 /* --- Addresses of the kernel ---------------------------------------------------------- */
@@ -157,12 +139,10 @@ static bool load(struct os_waits *w, uint64_t threshold, struct error *err)
     struct waits_kernel kernel;
     if (os_cpus_possible() > WAITS_CPUS)
         return error_set(err, "this machine may have more than %d CPUs", WAITS_CPUS);
-    if (!sees_own_numbers())
-        return error_set(err,
-                         "process ids in this container differ from those of the kernel");
+    if (!os_bpf_prepare(err))
+        return false;
     if (!find_fields(&kernel, err))
         return false;
-    libbpf_set_print(print_nothing);
     struct waits_program *p = waits_program__open();
     w->program = p;
     if (!p)
