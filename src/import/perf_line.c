@@ -185,9 +185,11 @@ bool perf_find_head(struct str line, struct perf_head *h)
     while (remaining.len && !h->sure) {
         const char *end = remaining.ptr;
         struct str word = str_word(&remaining);
+        struct str before = str_trim(str_span(line.ptr, end));
+        if (parse_time(word, &time) || (is_cpu(word) && !before.len))
+            break; /* what follows them is no ID */
         if (!is_id(word))
             continue;
-        struct str before = str_trim(str_span(line.ptr, end));
         struct str peek = remaining, next = str_word(&peek);
         h->sure = is_cpu(next) || parse_time(next, &time);
         if (h->sure || (h->id.len == 0 && before.len)) {
@@ -197,6 +199,38 @@ bool perf_find_head(struct str line, struct perf_head *h)
         }
     }
     return h->id.len != 0;
+}
+
+#define COMM_MOST 32 /* the kernel has 15 bytes; perf adds a PID to some */
+
+bool perf_find_loose_head(struct str line, struct perf_head *h)
+{
+    struct str text = str_trim(line), rest = text, after = str_skip(text, text.len);
+    uint64_t number;
+    while (rest.len) {
+        struct str peek = rest, word = str_word(&peek);
+        bool is_event = !peek.len && word.len > 1 && word.ptr[word.len - 1] == ':';
+        bool is_period = !peek.len && number_parse_u64(word, &number);
+        if (is_event || is_period || is_cpu(word) || parse_time(word, &number)) {
+            after = rest;
+            break;
+        }
+        rest = peek;
+    }
+    struct str comm = str_trim(str_span(text.ptr, after.ptr));
+    *h = (struct perf_head){.comm = comm, .id = str_skip(comm, comm.len), .rest = after};
+    return comm.len <= COMM_MOST;
+}
+
+#define ADDRESS_COLUMNS 16
+
+bool perf_is_stack_line(struct str line)
+{
+    if (line.len <= ADDRESS_COLUMNS || line.ptr[0] != '\t')
+        return false;
+    struct str address = str_trim_left(str_head(str_skip(line, 1), ADDRESS_COLUMNS));
+    return is_hex(address) &&
+           (line.len == ADDRESS_COLUMNS + 1 || line.ptr[ADDRESS_COLUMNS + 1] == ' ');
 }
 
 static int64_t id_number(struct str word)

@@ -67,7 +67,16 @@ struct perf_head {
  * otherwise at the first number. False if there is none. */
 bool perf_find_head(struct str line, struct perf_head *h);
 
-/* The thread of a comm and an ID, "12" or "12/34". */
+/* The beginning of a header line without an ID, as perf script -F comm,ip,sym or -F event,ip,sym
+ * prints it: some of comm, CPU, time, period and event; or nothing. It has no more form than
+ * that: only a stack line behind it shows that it is a header. False if it cannot be one. */
+bool perf_find_loose_head(struct str line, struct perf_head *h);
+
+/* Whether the line begins like a frame of a stack: with a tab, and an address at the right of 16
+ * columns. */
+bool perf_is_stack_line(struct str line);
+
+/* The thread of a comm and an ID, "12" or "12/34"; a comm alone has an empty ID. */
 thread_id perf_thread(struct builder *b, struct str comm, struct str id);
 
 /* The unit of the event's weights, which are periods or, without a period, counts. */

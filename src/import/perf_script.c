@@ -7,7 +7,8 @@
  *           pc symbol+0xoffset (module)
  *
  * cpu, time, period and event may be missing. The stack may be missing, too: the frame
- * is then at the end of the header line. A comm may contain spaces and digits. Newer
+ * is then at the end of the header line. If the stack is there, any field of the header
+ * may be missing. A comm may contain spaces and digits. Newer
  * versions of perf add lines for inlined functions, with "(inlined)" instead of the
  * module (which is that of the containing function), and source lines between the
  * frames.
@@ -30,6 +31,15 @@
 #define FRAMES_ONE(frame) ((uint64_t)(frame))
 #define FRAMES_MANY(at, count) ((uint64_t)(count) << 32 | (uint64_t)(at))
 
+/* A line outside of samples that is a header if a stack follows it (perf_find_loose_head): the text
+ * in `room`. An empty one is before each stack that has no header. */
+struct loose_head {
+    char room[128];
+    size_t length;
+    uint64_t line;
+    bool is_there;
+};
+
 struct perf_reader {
     struct builder *b;
     const struct import_options *options;
@@ -43,6 +53,7 @@ struct perf_reader {
     size_t link_count, link_cap;
     struct sample sample; /* current; its frames are in the builder's path */
     bool in_sample;
+    struct loose_head loose;
     bool only_frames;      /* all lines since this was set were frames */
     bool has_locations;    /* there are annotation lines between the frames */
     frame_id header_frame; /* the frame at the end of the header line, or 0 */
@@ -191,13 +202,49 @@ static bool start_sample(struct perf_reader *r, const struct perf_head *h)
     if (!is_record)
         s.event = event_of(r, is_event ? str_head(word, word.len - 1) : STR("samples"),
                            period && !r->options->samples);
-    s.thread = thread_of(r, h->comm, h->id);
+    if (h->comm.len || h->id.len)
+        s.thread = thread_of(r, h->comm, h->id);
     s.weight = r->options->samples || !period ? 1 : (double)period;
     r->sample = s;
     r->in_sample = parse_rest(r, is_event ? left : rest);
     r->only_frames = false;
     builder_path_clear(r->b);
     return true;
+}
+
+/* --- Loose headers ------------------------------------------------------------------ */
+
+#define NEITHER "neither a sample header nor a frame"
+
+/* No stack followed it. */
+static void drop_loose(struct perf_reader *r)
+{
+    if (r->loose.is_there && r->loose.length)
+        builder_warn(r->b, NEITHER, r->loose.line, 1,
+                     (struct str){r->loose.room, r->loose.length});
+    r->loose.is_there = false;
+}
+
+/* False if the text cannot be a header. */
+static bool hold_loose(struct perf_reader *r, struct str text)
+{
+    struct perf_head head;
+    if (text.len >= sizeof r->loose.room || !perf_find_loose_head(text, &head))
+        return false;
+    memcpy(r->loose.room, text.ptr, text.len);
+    r->loose.length = text.len;
+    r->loose.line = r->lines.number;
+    r->loose.is_there = true;
+    return true;
+}
+
+/* At a stack line outside of samples. */
+static void start_loose(struct perf_reader *r)
+{
+    struct perf_head head;
+    if (perf_find_loose_head((struct str){r->loose.room, r->loose.length}, &head) &&
+        start_sample(r, &head))
+        r->loose.is_there = false;
 }
 
 /* --- Samples ------------------------------------------------------------------------ */
@@ -400,16 +447,21 @@ static void read_new_line(struct perf_reader *r, struct str line, struct str tex
         locate_frame(r, text);
         return;
     }
-    builder_warn(r->b, "neither a sample header nor a frame", r->lines.number,
-                 (uint64_t)(text.ptr - line.ptr) + 1, line);
+    if (r->in_sample || !hold_loose(r, text))
+        builder_warn(r->b, NEITHER, r->lines.number, (uint64_t)(text.ptr - line.ptr) + 1,
+                     line);
 }
 
 static void read_line(struct perf_reader *r, struct str line)
 {
     struct str text = str_trim_left(line);
+    if (!r->in_sample && r->loose.is_there && perf_is_stack_line(line))
+        start_loose(r);
+    drop_loose(r);
     if (text.len == 0) {
         r->only_frames = false;
         end_sample(r);
+        hold_loose(r, text);
     } else if (line.ptr[0] == '#') {
         read_comment(r, line);
     } else if (!r->in_sample || !may_be_known(line) || !add_known_frame(r, text)) {
@@ -430,6 +482,7 @@ static bool perf_read(struct source *in, const struct import_options *options,
 {
     struct perf_reader r = {.b = b, .options = options, .lines = lines_of(in, err)};
     struct str line = STR("");
+    r.loose.is_there = true; /* empty, before the first line */
     bool ok = perf_start(&r, err);
     while (ok && !builder_failed(b) && lines_next(&r.lines, &line)) {
         bool was_in_sample = r.in_sample;
@@ -442,6 +495,7 @@ static bool perf_read(struct source *in, const struct import_options *options,
         b->profile->facts.truncated++;
     }
     end_sample(&r);
+    drop_loose(&r);
     builder_end_scratch(b, &r.arena);
     return ok && !r.lines.failed;
 }
@@ -463,11 +517,29 @@ static int header_likeness(struct str line)
     return word.len == 0 && !byte_is_space(line.ptr[0]);
 }
 
+/* Whether each line is a stack line, or is before one and may be a header; and there is a stack. */
+static bool has_loose_headers(struct str head)
+{
+    bool before_stack = true, found = false;
+    struct perf_head h;
+    for (size_t lines = 0; head.len && lines < 400; lines++) {
+        struct str line = str_cut(&head, '\n'), text = str_trim(line);
+        bool is_stack = perf_is_stack_line(line);
+        if (text.len && !is_stack && (!before_stack || !perf_find_loose_head(text, &h)))
+            return false;
+        found |= is_stack;
+        before_stack = text.len == 0;
+    }
+    return found;
+}
+
 static int perf_probe(struct str head)
 {
     size_t headers = 0, likely = 0, frames = 0, others = 0;
     if (memchr(head.ptr, 0, head.len))
         return 0;
+    if (has_loose_headers(head))
+        return 60;
     for (size_t lines = 0; head.len && lines < 400; lines++) {
         struct str line = str_trim_right(str_cut(&head, '\n'));
         struct perf_frame_line frame;

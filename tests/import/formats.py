@@ -226,7 +226,7 @@ def no_profiles(r):
     }
 
 
-CANDIDATES = re.compile(r"--format|unpack it first")
+CANDIDATES = re.compile(r"--format|unpack it first|stoke does not read it")
 
 
 def check_refused(path):
@@ -236,7 +236,7 @@ def check_refused(path):
         return tap.crashed(status)
     if status == 0:
         return "it is accepted:\n" + out.decode("utf-8", "replace")[:300]
-    return "" if CANDIDATES.search(text) else "no format is named:\n" + text
+    return "" if CANDIDATES.search(text) else "neither formats nor what it is are named:\n" + text
 
 
 def refuses(folder):

@@ -25,6 +25,9 @@ static void files_of_other_tools_are_known(void **state)
     is_known(STR("\177ELF\2\1\1\0"), "program");
     is_known(STR("go 1.22 trace\0\0\0"), "execution trace");
     is_known(STR("JAVA PROFILE 1.0.2\0\0\0\0\x08"), "heap dump");
+    is_known(STR(" Percent |\tSource code & Disassembly of a for cycles (3 samples)\n"),
+             "perf annotate");
+    is_known(STR("==1== Lackey, an example Valgrind tool\n==1== "), "lackey");
     is_known(STR("digraph profile {\n"), "Graphviz");
     is_known(STR("<?xml version=\"1.0\"?>\n<svg width=\"1\">"), "SVG");
 }
