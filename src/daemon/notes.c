@@ -110,8 +110,8 @@ static bool replace(struct daemon_notes *n, const struct daemon_note *from, size
         items[i] = from[i];
         items[i].text = arena_str(&arena, from[i].text);
     }
-    if (arena.failed || !write_file(n, items, count, err)) {
-        bool failed = arena.failed;
+    if (arena.failed || !items || !write_file(n, items, count, err)) {
+        bool failed = arena.failed || !items;
         arena_deinit(&arena);
         return failed ? error_memory(err) : false;
     }

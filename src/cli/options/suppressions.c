@@ -27,7 +27,7 @@ static bool read_text(const char *file, struct str *text, struct error *err)
 
 bool suppressions_parse(const char *file, void *value, struct error *err)
 {
-    struct str text;
+    struct str text = STR("");
     *(struct suppressions **)value = &all;
     if (!read_text(file, &text, err))
         return false;
