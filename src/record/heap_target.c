@@ -168,16 +168,37 @@ static bool check_process(uint32_t pid, struct error *err)
     return true;
 }
 
+#define START_TRIES 200
+#define START_MS 10
+
+/* The dynamic linker has not loaded the C library yet. */
+static bool is_starting(const struct modules *m)
+{
+    return m->target->linker.end && !m->libc.end;
+}
+
+/* Finds the modules; waits for some seconds for those of a process that starts now. */
+static bool find_modules(struct modules *m, uint32_t pid, struct error *err)
+{
+    struct heap_target *t = m->target;
+    for (int i = 0; i < START_TRIES && (i == 0 || is_starting(m)); i++) {
+        if (i > 0)
+            os_sleep(START_MS);
+        *m = (struct modules){.target = t};
+        *t = (struct heap_target){.pid = pid};
+        if (os_process_code(pid, pid, see_module, m) == 0) {
+            error_set(err, "cannot read the memory map of process %u", pid);
+            return error_hint(err, "run as the user of the process or as root");
+        }
+    }
+    return true;
+}
+
 bool heap_target_examine(struct heap_target *t, uint32_t pid, struct error *err)
 {
     struct modules m = {.target = t};
-    *t = (struct heap_target){.pid = pid};
-    if (!check_process(pid, err))
+    if (!check_process(pid, err) || !find_modules(&m, pid, err))
         return false;
-    if (os_process_code(pid, pid, see_module, &m) == 0) {
-        error_set(err, "cannot read the memory map of process %u", pid);
-        return error_hint(err, "run as the user of the process or as root");
-    }
     return check_modules(&m, err) && read_libc(t, &m, err) && find_system_call(t, err);
 }
 
