@@ -147,7 +147,7 @@ static bool remove_number(struct daemon_notes *n, uint64_t number, struct error 
     while (at < n->count && n->items[at].number != number)
         at++;
     if (at == n->count)
-        return error_set(err, "there is no note %llu", (unsigned long long)number);
+        return error_set(err, "note %llu does not exist", (unsigned long long)number);
     struct daemon_note removed = n->items[at];
     memmove(n->items + at, n->items + at + 1, (n->count - at - 1) * sizeof *n->items);
     if (replace(n, n->items, n->count - 1, err))

@@ -73,7 +73,7 @@ __attribute__((destructor)) static void end(void) { if (calls >= 200000) write(1
 
 
 def check_disk_full(folder):
-    """The program ends as without a recording; that there is no profile is an error of stoke."""
+    """The program ends as without a recording; stoke reports that it could not write the profile."""
     path = os.path.join(folder, "full.stoke")
     if os.path.exists(path):
         os.remove(path)

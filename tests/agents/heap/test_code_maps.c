@@ -80,7 +80,7 @@ static void new_code_is_listed_once(void **state)
     munmap(page, 4096);
 }
 
-/* What is no code at all must not cost a list each time. */
+/* An address outside of all code does not cause a new list each time. */
 static void other_addresses_are_searched_once(void **state)
 {
     (void)state;
