@@ -185,11 +185,16 @@ bool perf_find_head(struct str line, struct perf_head *h)
     while (remaining.len && !h->sure) {
         const char *end = remaining.ptr;
         struct str word = str_word(&remaining);
-        struct str before = str_trim(str_span(line.ptr, end));
-        if (parse_time(word, &time) || (is_cpu(word) && !before.len))
-            break; /* what follows them is no ID */
-        if (!is_id(word))
+        if (parse_time(word, &time))
+            break; /* what follows it, or a CPU at the beginning, is no ID */
+        bool cpu = is_cpu(word);
+        if (!cpu && !is_id(word))
             continue;
+        struct str before = str_trim(str_span(line.ptr, end));
+        if (cpu && before.len)
+            continue;
+        if (cpu)
+            break;
         struct str peek = remaining, next = str_word(&peek);
         h->sure = is_cpu(next) || parse_time(next, &time);
         if (h->sure || (h->id.len == 0 && before.len)) {
