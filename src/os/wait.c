@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -87,7 +88,7 @@ void os_wait_restore_signals(void)
 
 bool os_wait_add(struct os_wait *w, int fd, struct error *err)
 {
-    struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
+    struct epoll_event e = {.events = EPOLLIN, .data.u64 = (uint32_t)fd};
     if (epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &e) != 0)
         return error_set(err, "cannot wait for a handle: %s", strerror(errno));
     w->handles++;
@@ -99,6 +100,23 @@ bool os_wait_watch(struct os_wait *w, int fd, struct error *err)
     bool ok = os_wait_add(w, fd, err);
     w->handles -= ok;
     return ok;
+}
+
+/* In the data of a descriptor, beside its number. */
+#define CHANGES_ONLY ((uint64_t)1 << 32)
+
+bool os_wait_watch_changes(struct os_wait *w, int fd, struct error *err)
+{
+    struct epoll_event e = {.events = EPOLLIN | EPOLLET,
+                            .data.u64 = (uint32_t)fd | CHANGES_ONLY};
+    return epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &e) == 0 ||
+           error_set(err, "cannot wait for a handle: %s", strerror(errno));
+}
+
+void os_wait_unwatch(struct os_wait *w, int fd)
+{
+    struct epoll_event ignored = {0};
+    epoll_ctl(w->epoll, EPOLL_CTL_DEL, fd, &ignored);
 }
 
 void os_wait_remove(struct os_wait *w, int fd)
@@ -134,18 +152,44 @@ unsigned os_wait_for(struct os_wait *w, int milliseconds)
     unsigned reasons = 0;
     int count = epoll_wait(w->epoll, events, EVENTS_PER_CALL, milliseconds);
     for (int i = 0; i < count; i++) {
-        int fd = events[i].data.fd;
+        int fd = (int)(uint32_t)events[i].data.u64;
         if (fd == w->signals)
             reasons |= take_signals(w);
         else if (events[i].events & EPOLLIN)
             reasons |= OS_WAIT_DATA;
-        if (fd == w->signals || !(events[i].events & (EPOLLHUP | EPOLLERR)))
+        if (fd == w->signals || events[i].data.u64 & CHANGES_ONLY ||
+            !(events[i].events & (EPOLLHUP | EPOLLERR)))
             continue;
         os_wait_remove(w, fd);
         if (w->handles == 0)
             reasons |= OS_WAIT_ALONE;
     }
     return reasons;
+}
+
+bool os_wake_init(struct os_wake *w, struct error *err)
+{
+    w->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return w->fd >= 0 || error_set(err, "cannot make an event: %s", strerror(errno));
+}
+
+void os_wake_deinit(struct os_wake *w)
+{
+    if (w->fd >= 0)
+        close(w->fd);
+    w->fd = -1;
+}
+
+void os_wake_set(const struct os_wake *w)
+{
+    uint64_t one = 1; /* fails only if it is set 2^64 - 2 times */
+    (void)!write(w->fd, &one, sizeof one);
+}
+
+void os_wake_clear(const struct os_wake *w)
+{
+    uint64_t count; /* fails only if it is not set */
+    (void)!read(w->fd, &count, sizeof count);
 }
 
 void os_sleep(int milliseconds)

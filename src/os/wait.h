@@ -41,6 +41,11 @@ bool os_wait_add(struct os_wait *w, int fd, struct error *err);
 /* Adds a descriptor that does not count for OS_WAIT_ALONE. */
 bool os_wait_watch(struct os_wait *w, int fd, struct error *err);
 
+/* Adds a descriptor that another thread may remove: it is reported once per change, also when it
+ * hangs up, and stays until os_wait_unwatch. It does not count for OS_WAIT_ALONE. */
+bool os_wait_watch_changes(struct os_wait *w, int fd, struct error *err);
+void os_wait_unwatch(struct os_wait *w, int fd);
+
 /* Must be called before the descriptor is closed. */
 void os_wait_remove(struct os_wait *w, int fd);
 
@@ -52,6 +57,16 @@ static inline int os_wait_fd(const struct os_wait *w)
 {
     return w->epoll;
 }
+
+/* A descriptor that a thread makes readable, to wake another one. */
+struct os_wake {
+    int fd; /* -1: not open */
+};
+
+bool os_wake_init(struct os_wake *w, struct error *err);
+void os_wake_deinit(struct os_wake *w);
+void os_wake_set(const struct os_wake *w);
+void os_wake_clear(const struct os_wake *w);
 
 /* Waits that long, for nothing. */
 void os_sleep(int milliseconds);

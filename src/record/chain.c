@@ -416,8 +416,20 @@ static uint64_t lost_by_sources(const struct record_chain *c)
 
 uint64_t record_chain_lost(const struct record_chain *c)
 {
-    uint64_t lost = perf_sampler_lost(&c->sampler) + lost_by_sources(c);
+    uint64_t lost = perf_sampler_lost(&c->sampler) + lost_by_sources(c) +
+                    ring_copier_counts(&c->sampler.copier).dropped;
     return lost > c->counts.lost ? lost : c->counts.lost;
+}
+
+struct record_losses record_chain_losses(const struct record_chain *c)
+{
+    struct ring_copier_counts queue = ring_copier_counts(&c->sampler.copier);
+    struct record_losses l = {.by_queues = queue.dropped,
+                              .by_sources = lost_by_sources(c),
+                              .short_dumps = queue.shortened};
+    uint64_t others = l.by_queues + l.by_sources;
+    l.by_rings = c->counts.lost > others ? c->counts.lost - others : 0;
+    return l;
 }
 
 /* Reports records that were lost after the last record in the ring. */

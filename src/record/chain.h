@@ -17,6 +17,7 @@
 #include "record/descent.h"
 #include "record/event_source.h"
 #include "record/jitter.h"
+#include "record/losses.h"
 #include "record/sampled.h"
 #include "record/tasks.h"
 #include "record/unwinder.h"
@@ -116,6 +117,9 @@ void record_chain_finish(struct record_chain *c, uint64_t now);
 
 /* Records lost so far, also those that no record reports yet. */
 uint64_t record_chain_lost(const struct record_chain *c);
+
+/* The causes of the losses that records have reported to the output. */
+struct record_losses record_chain_losses(const struct record_chain *c);
 
 /* Writes a line about each process with an interpreter, or why none was searched. */
 void record_chain_put_interpreters(const struct record_chain *c, struct output *out);

@@ -19,15 +19,18 @@
 #define CHAIN_SAMPLE_BYTES 400 /* of a sample with a stack, approximately */
 #define DUMP_SAMPLE_BYTES \
     600 /* the registers and the other fields of a sample with a dump */
-#define DRAINS_PER_SECOND 4 /* a ring holds the samples of 1 s divided by this number */
+#define DRAINS_PER_SECOND 8 /* a ring holds the samples of 1 s divided by this number */
 
 /* Samples per second of a busy CPU, of events that are not sampled at a rate, such as context
  * switches. */
 #define UNRATED_PER_SECOND ((size_t)40000)
 #define DUMPED_PER_SECOND ((size_t)2000)
 
-/* A round ends after so many bytes, so that the rings get their space back. */
+/* A round ends after so many bytes, so that the queues get their space back. */
 #define ROUND_BYTES MB
+
+/* Copies of records that wait for the stages; larger if the user requests larger rings. */
+#define QUEUES_USUAL (32 * MB)
 
 /* --- Attributes -------------------------------------------------------------------- */
 
@@ -307,7 +310,8 @@ static bool add_ring(struct perf_sampler *s, int fd, uint32_t cpu, struct error 
         return error_memory(err);
     struct perf_sampler_ring *r = &s->rings[s->ring_count];
     *r = (struct perf_sampler_ring){.cpu = cpu, .fd = fd};
-    if (!os_perf_ring_open(&r->ring, fd, s->ring_size, &why)) {
+    r->ring = ring_copier_add(&s->copier, fd, s->ring_size, &why);
+    if (!r->ring) {
         s->locked_too_much = why == EPERM;
         return record_refusal_ring(s->ring_size, why, err);
     }
@@ -378,7 +382,8 @@ static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint3
     if (!ring && !add_ring(s, fd, cpu, err))
         return false;
     /* a counter of all tasks never hangs up */
-    return (ring && tid == OS_ANY_THREAD) || os_wait_add(s->wait, fd, err);
+    return (ring && tid == OS_ANY_THREAD) ||
+           (os_wait_add(s->wait, fd, err) && ring_copier_watch(&s->copier, fd, err));
 }
 
 /* The counter whose samples the program collects. It has no ring and causes no wake-up. */
@@ -498,13 +503,14 @@ static uint64_t event_fields(const struct perf_sampler_settings *settings)
 static void close_counter(struct perf_sampler *s, size_t i)
 {
     os_wait_remove(s->wait, s->counters[i].fd);
+    ring_copier_unwatch(&s->copier, s->counters[i].fd);
     close(s->counters[i].fd);
 }
 
 static void close_all(struct perf_sampler *s)
 {
     for (size_t i = 0; i < s->ring_count; i++)
-        os_perf_ring_close(&s->rings[i].ring);
+        ring_copier_remove(&s->copier, s->rings[i].ring);
     for (size_t i = 0; i < s->counter_count; i++)
         close_counter(s, i);
     s->ring_count = s->counter_count = 0;
@@ -518,6 +524,12 @@ bool perf_sampler_open(struct perf_sampler *s,
     s->layout = record_layout_of(settings->events.count > 1,
                                  stack_fields(settings->stacks) | settings->more_fields |
                                      event_fields(settings));
+    s->layout.registers = (size_t)__builtin_popcountll(USER_REGISTERS);
+    size_t room = settings->ring_size;
+    room = room > QUEUES_USUAL ? room : QUEUES_USUAL;
+    if (!ring_copier_init(&s->copier, &s->layout, room, err) ||
+        !os_wait_watch(wait, ring_copier_fd(&s->copier), err))
+        return false;
     s->ring_size = choose_ring_size(settings);
     s->of_cpus = perf_sampler_prefers_cpus(settings);
     os_raise_file_limit();
@@ -535,6 +547,9 @@ bool perf_sampler_open(struct perf_sampler *s,
 void perf_sampler_close(struct perf_sampler *s)
 {
     close_all(s);
+    if (s->wait)
+        os_wait_unwatch(s->wait, ring_copier_fd(&s->copier));
+    ring_copier_deinit(&s->copier);
     free(s->rings);
     free(s->heap);
     free(s->counters);
@@ -555,6 +570,8 @@ bool perf_sampler_sees_kernel(const struct record_event *event)
 
 void perf_sampler_enable(struct perf_sampler *s)
 {
+    struct error ignored;
+    ring_copier_start(&s->copier, &ignored);
     for (size_t i = 0; i < s->counter_count; i++) {
         if (!s->settings->targets.from_exec || s->counters[i].tid == OS_ANY_THREAD)
             os_perf_enable(s->counters[i].fd);
@@ -572,27 +589,16 @@ void perf_sampler_disable(struct perf_sampler *s)
 
 #define CLOCK_ERROR ((uint64_t)1000000000) /* ns; a later record has no valid time */
 
-/* The record with its length as the stated size. */
-static struct str trimmed(const struct perf_sampler *s, struct perf_sampler_ring *r)
-{
-    size_t length = record_length(&s->layout, r->whole);
-    uint16_t size = (uint16_t)length;
-    if (length == r->whole.len || length > sizeof r->symbol)
-        return r->whole;
-    memcpy(r->symbol, r->whole.ptr, length);
-    memcpy(r->symbol + RECORD_SIZE, &size, sizeof size);
-    return (struct str){r->symbol, length};
-}
-
 /* Reads the next record of the ring; false at its end. Skips invalid records, and those that are
  * later than `latest`: such a record would hold back its ring until that time. */
 static bool fetch(const struct perf_sampler *s, struct perf_sampler_ring *r,
                   uint64_t latest)
 {
-    while (os_perf_ring_peek(&r->ring, &r->whole)) {
-        if (record_of(&s->layout, trimmed(s, r), &r->next) && r->next.time <= latest)
+    struct str bytes;
+    while (ring_copier_peek(r->ring, &bytes)) {
+        if (record_of(&s->layout, bytes, &r->next) && r->next.time <= latest)
             return true;
-        os_perf_ring_consume(&r->ring, r->whole);
+        ring_copier_consume(r->ring, bytes);
     }
     return false;
 }
@@ -620,8 +626,7 @@ static void sift(struct perf_sampler *s, size_t at, size_t count)
 static void end_round(struct perf_sampler *s, const struct record_sink *to)
 {
     to->round(to->context);
-    for (size_t i = 0; i < s->ring_count; i++)
-        os_perf_ring_release(&s->rings[i].ring);
+    ring_copier_release(&s->copier);
 }
 
 void perf_sampler_drain(struct perf_sampler *s, const struct record_sink *to)
@@ -629,8 +634,7 @@ void perf_sampler_drain(struct perf_sampler *s, const struct record_sink *to)
     uint64_t until = os_clock_monotonic();
     size_t count = 0, given = 0;
     bool any = false;
-    for (uint32_t i = 0; i < s->ring_count; i++)
-        os_perf_ring_begin(&s->rings[i].ring);
+    ring_copier_begin(&s->copier);
     uint64_t latest = os_clock_monotonic() + CLOCK_ERROR;
     for (uint32_t i = 0; i < s->ring_count; i++)
         if (fetch(s, &s->rings[i], latest))
@@ -644,7 +648,7 @@ void perf_sampler_drain(struct perf_sampler *s, const struct record_sink *to)
         any = true;
         given += r->next.bytes.len;
         record_pass(to, &r->next);
-        os_perf_ring_consume(&r->ring, r->whole);
+        ring_copier_consume(r->ring, r->next.bytes);
         if (!fetch(s, r, latest))
             s->heap[0] = s->heap[--count];
         if (count)
@@ -688,7 +692,7 @@ static void close_cpu(struct perf_sampler *s, uint32_t cpu)
     struct perf_sampler_ring *ring = ring_of(s, cpu);
     size_t remaining = 0;
     if (ring) {
-        os_perf_ring_close(&ring->ring);
+        ring_copier_remove(&s->copier, ring->ring);
         *ring = s->rings[--s->ring_count];
     }
     for (size_t i = 0; i < s->counter_count; i++) {

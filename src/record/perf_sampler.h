@@ -10,6 +10,7 @@
 #include "os/wait.h"
 #include "record/event.h"
 #include "record/record.h"
+#include "record/ring_copier.h"
 
 /* How stacks are recorded. */
 enum record_stacks {
@@ -83,20 +84,18 @@ struct perf_counter_open {
 
 /* The ring of a CPU. */
 struct perf_sampler_ring {
-    struct os_perf_ring ring;
+    struct copied_ring *ring;
     uint32_t cpu;
     int fd;             /* of the counter that owns it */
     uint64_t enabled;   /* ns that this counter has counted */
     struct record next; /* to give next */
-    struct str whole;   /* it, in the ring */
-    char symbol
-        [640]; /* the next record, if it is a symbol of the kernel with a wrong size */
 };
 
 struct perf_sampler {
     const struct perf_sampler_settings *settings;
     struct os_wait *wait;
     struct record_layout layout;
+    struct ring_copier copier;
     struct perf_attr attrs[RECORD_EVENTS_MAX];
     struct perf_counter_open *counters;
     size_t counter_count, counter_cap;
@@ -146,14 +145,16 @@ bool perf_sampler_has(const struct record_event *event);
 /* Whether this user may sample kernel code, too. */
 bool perf_sampler_sees_kernel(const struct record_event *event);
 
-/* Enables the counters. Those that wait for an exec start by themselves. */
+/* Enables the counters. Those that wait for an exec start by themselves. Starts the thread that
+ * copies the rings; without it, they are copied when they are drained. */
 void perf_sampler_enable(struct perf_sampler *s);
 void perf_sampler_disable(struct perf_sampler *s);
 
 /* Gives all records that are in the rings. */
 void perf_sampler_drain(struct perf_sampler *s, const struct record_sink *to);
 
-/* Records that the kernel could not write since the start; 0 if it does not count them. */
+/* Records that the kernel could not write since the start; 0 if it does not count them. Those
+ * that the copier dropped are counted there. */
 uint64_t perf_sampler_lost(const struct perf_sampler *s);
 
 /* If all tasks are recorded: opens counters of CPUs that came online, closes those of CPUs that

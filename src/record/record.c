@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/record.h"
+#include "base/bytes.h"
 
 /* The fields of fixed length that samples have, in their order (perf_event.h,
  * PERF_RECORD_SAMPLE). */
@@ -37,6 +38,29 @@ size_t record_length(const struct record_layout *layout, struct str bytes)
     size_t padded = (end + 8) / 8 * 8,
            length = RECORD_SYMBOL_NAME + padded + layout->trailer;
     return length < bytes.len ? length : bytes.len;
+}
+
+bool record_dump_of(const struct record_layout *layout, struct str bytes,
+                    struct record_dump *dump)
+{
+    struct bytes b = bytes_of(str_skip(bytes, layout->fixed_size), false);
+    if (bytes.len < PERF_RECORD_HEADER || record_u32(bytes, 0) != PERF_SAMPLE ||
+        !(layout->sample_type & PERF_SAMPLE_STACK_USER))
+        return false;
+    bytes_skip(&b, 8 * bytes_u64(&b)); /* the call chain */
+    if (layout->sample_type & PERF_SAMPLE_RAW)
+        bytes_skip(&b, bytes_u32(&b));
+    if (bytes_u64(&b)) /* the ABI of the registers; 0: none */
+        bytes_skip(&b, 8 * layout->registers);
+    dump->at = (size_t)(b.at - bytes.ptr);
+    dump->size = (size_t)bytes_u64(&b);
+    bytes_skip(&b, dump->size);
+    if (dump->size == 0)
+        return false;
+    dump->content = (size_t)bytes_u64(&b);
+    if (dump->content > dump->size)
+        dump->content = dump->size;
+    return !b.failed;
 }
 
 bool record_of(const struct record_layout *layout, struct str bytes, struct record *r)

@@ -49,7 +49,9 @@ static inline void record_pass(const struct record_sink *to, const struct record
 struct record_layout {
     uint64_t sample_type;
     size_t id, ip, tid, time, cpu, period; /* of samples; 0: not present */
-    size_t fixed_size;   /* of samples: the size of the fields of fixed length */
+    size_t fixed_size; /* of samples: the size of the fields of fixed length */
+    size_t
+        registers; /* of samples with a stack dump: how many user registers they contain */
     size_t trailer;      /* of others: the length of the trailer, */
     size_t trailer_time; /* and the offset of the time in it */
 };
@@ -76,6 +78,17 @@ static inline uint64_t record_u64(struct str bytes, size_t at)
  * than the stated size: Linux (seen with 6.18) lets the size grow by a trailer for each counter
  * that gets the record, and what follows the first trailer is undefined. */
 size_t record_length(const struct record_layout *layout, struct str bytes);
+
+/* The stack dump of a sample: its length as a field of 8 bytes, the bytes, and how many of them
+ * have content (perf_event.h, PERF_SAMPLE_STACK_USER). */
+struct record_dump {
+    size_t at; /* offset of the first field in the record */
+    size_t size, content;
+};
+
+/* False if the record is no sample with a dump of at least a byte. */
+bool record_dump_of(const struct record_layout *layout, struct str bytes,
+                    struct record_dump *dump);
 
 /* Makes *r from the bytes; false if they are too short. */
 bool record_of(const struct record_layout *layout, struct str bytes, struct record *r);

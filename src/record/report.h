@@ -6,6 +6,7 @@
 
 #include "model/unwind_gaps.h"
 #include "record/event_source.h"
+#include "record/losses.h"
 
 /* Stacks that the recorder unwound, and those that are not whole, by reason. */
 struct record_stack_report {
@@ -42,11 +43,12 @@ struct record_report {
     uint64_t samples;   /* passed to the output, with those of event sources */
     uint64_t bytes;     /* written so far */
     uint64_t lost, throttled;
-    uint64_t idle;        /* samples of CPUs without work */
-    uint64_t first, last; /* times of samples, ns */
-    uint64_t duration;    /* ns since the start, or of the whole recording */
-    size_t cpus;          /* that are recorded */
-    bool kernel_hidden;   /* the system does not show kernel addresses */
+    struct record_losses losses; /* `lost` by cause */
+    uint64_t idle;               /* samples of CPUs without work */
+    uint64_t first, last;        /* times of samples, ns */
+    uint64_t duration;           /* ns since the start, or of the whole recording */
+    size_t cpus;                 /* that are recorded */
+    bool kernel_hidden;          /* the system does not show kernel addresses */
     struct record_stack_report stacks;
     struct record_file_report files;
     struct event_source_report sources[EVENT_SOURCE_COUNT];

@@ -122,6 +122,7 @@ void record_session_report(const struct record_session *s, struct record_report 
         .samples = c->counts.samples,
         .bytes = record_files_bytes(&s->files),
         .lost = c->counts.lost,
+        .losses = record_chain_losses(c),
         .throttled = c->counts.throttled,
         .idle = c->counts.idle,
         .first = c->counts.first,

@@ -131,6 +131,32 @@ static void print_undersampled(const struct record_report *r)
                               "at 0 or less prevents it, a higher rate (-F) reduces it");
 }
 
+/* `why` is what was full, and what the user can do. */
+static void print_lost(const struct record_report *r, uint64_t lost, const char *why)
+{
+    if (lost)
+        message_note("%llu records (%.2f%%) were lost because %s",
+                     (unsigned long long)lost,
+                     100 * (double)lost / (double)(r->lost + r->samples), why);
+}
+
+static void print_losses(const struct record_report *r)
+{
+    const struct record_losses *l = &r->losses;
+    print_lost(r, l->by_rings,
+               "rings of the kernel were full: sample less often (-F), or use larger "
+               "rings (-m)");
+    print_lost(r, l->by_queues,
+               "stoke waited too long for files of programs (a slow disk): sample less "
+               "often (-F), or use larger queues (-m)");
+    print_lost(r, l->by_sources,
+               "tables in the kernel were full: sample less often (-F)");
+    if (l->short_dumps)
+        message_note("%llu stack dumps were shortened, because stoke waited for files of "
+                     "programs: the outer frames of these stacks may be missing",
+                     (unsigned long long)l->short_dumps);
+}
+
 static void print_cautions(const struct record_report *r)
 {
     double share;
@@ -138,12 +164,7 @@ static void print_cautions(const struct record_report *r)
         print_undersampled(r);
     else if (r->samples == 0)
         message_note("no samples: nothing ran, or not for long enough (-F)");
-    if (r->lost)
-        message_note(
-            "%llu records (%.2f%%) were lost because rings were full: sample less "
-            "often (-F), or use larger rings (-m)",
-            (unsigned long long)r->lost,
-            100 * (double)r->lost / (double)(r->lost + r->samples));
+    print_losses(r);
     print_stacks(r);
     print_source_cautions(r);
     if (is_notable(r->idle, r->samples, &share))

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/ring_copier.h"
+#include <errno.h>
+#include <stdlib.h>
+
+#define CHUNK ((size_t)128 << 10) /* at least a record */
+#define SPARE_MOST 8              /* chunks that are not given back to the system */
+
+/* A part of a queue: whole records. */
+struct ring_chunk {
+    struct ring_chunk *next;
+    size_t used;
+    char bytes[CHUNK];
+};
+
+struct copied_ring {
+    struct copied_ring *next;
+    struct os_perf_ring ring;
+    struct ring_chunk *first, *last; /* the queue; NULL: it never had a record */
+    size_t bytes;                    /* in it */
+    uint64_t dropped; /* records that no record of type PERF_LOST reports yet */
+
+    /* The pass of the reader: from `offset` in `at` to `end_offset` in `end`. */
+    struct ring_chunk *at, *end;
+    size_t offset, end_offset;
+    size_t consumed; /* bytes since the last release */
+};
+
+/* --- The queue --------------------------------------------------------------------- */
+
+static struct ring_chunk *take_chunk(struct ring_copier *c)
+{
+    struct ring_chunk *chunk = c->spare;
+    if (chunk) {
+        c->spare = chunk->next;
+        c->spare_count--;
+    } else {
+        chunk = malloc(sizeof *chunk);
+    }
+    if (chunk) {
+        chunk->next = NULL;
+        chunk->used = 0;
+    }
+    return chunk;
+}
+
+static void give_chunk(struct ring_copier *c, struct ring_chunk *chunk)
+{
+    if (c->spare_count >= SPARE_MOST) {
+        free(chunk);
+        return;
+    }
+    chunk->next = c->spare;
+    c->spare = chunk;
+    c->spare_count++;
+}
+
+/* Room for `size` bytes at the end of the queue; NULL when memory is short. */
+static char *append(struct ring_copier *c, struct copied_ring *r, size_t size)
+{
+    if (!r->last || r->last->used + size > CHUNK) {
+        struct ring_chunk *chunk = take_chunk(c);
+        if (!chunk)
+            return NULL;
+        if (r->last)
+            r->last->next = chunk;
+        else
+            r->first = chunk;
+        r->last = chunk;
+    }
+    char *at = r->last->bytes + r->last->used;
+    r->last->used += size;
+    r->bytes += size;
+    c->bytes += size;
+    return at;
+}
+
+/* --- Copying ----------------------------------------------------------------------- */
+
+/* How many bytes of a dump are copied: fewer while the queues fill up. Samples without a dump
+ * get half of the room: there is room for a hundred times as many as of samples with a dump. */
+static size_t most_of_dump(const struct ring_copier *c)
+{
+    size_t eighths = c->bytes / (c->limit / 8);
+    return eighths < 2 ? SIZE_MAX : eighths < 3 ? 4096 : eighths < 4 ? 1024 : 0;
+}
+
+static bool is_full(const struct ring_copier *c, bool sample)
+{
+    return c->bytes >= (sample ? c->limit : 2 * c->limit);
+}
+
+static void put_size(char *record, size_t size)
+{
+    uint16_t field = (uint16_t)size;
+    memcpy(record + RECORD_SIZE, &field, sizeof field);
+}
+
+/* Copies the first bytes of a record, with that length. */
+static bool copy_head(struct ring_copier *c, struct copied_ring *r, struct str record,
+                      size_t length)
+{
+    char *to = append(c, r, length);
+    if (!to)
+        return false;
+    memcpy(to, record.ptr, length);
+    put_size(to, length);
+    return true;
+}
+
+/* Copies a sample with the first `part` bytes of its dump, a multiple of 8. */
+static bool copy_with_part(struct ring_copier *c, struct copied_ring *r,
+                           struct str record, const struct record_dump *d, size_t part)
+{
+    size_t rest_at = d->at + 8 + d->size + 8, rest = record.len - rest_at;
+    size_t length = d->at + 8 + (part ? part + 8 : 0) + rest;
+    uint64_t size = part, content = d->content < part ? d->content : part;
+    char *to = append(c, r, length);
+    if (!to)
+        return false;
+    memcpy(to, record.ptr, d->at);
+    put_size(to, length);
+    to += d->at;
+    memcpy(to, &size, sizeof size);
+    to += sizeof size;
+    if (part) { /* an empty dump is a length only */
+        memcpy(to, record.ptr + d->at + 8, part);
+        memcpy(to + part, &content, sizeof content);
+        to += part + 8;
+    }
+    memcpy(to, record.ptr + rest_at, rest);
+    return true;
+}
+
+static bool copy_sample(struct ring_copier *c, struct copied_ring *r, struct str record)
+{
+    struct record_dump d;
+    if (!record_dump_of(c->layout, record, &d))
+        return copy_head(c, r, record, record.len);
+    size_t part = (d.content + 7) / 8 * 8, most = most_of_dump(c);
+    if (part > most) {
+        part = most;
+        __atomic_fetch_add(&c->counts.shortened, 1, __ATOMIC_RELAXED);
+    }
+    return part < d.size ? copy_with_part(c, r, record, &d, part)
+                         : copy_head(c, r, record, record.len);
+}
+
+/* Reports the dropped records before the record, at its time. */
+static void put_lost(struct ring_copier *c, struct copied_ring *r, struct str record)
+{
+    struct record before;
+    size_t size = PERF_RECORD_HEADER + 16 + c->layout->trailer;
+    if (!record_of(c->layout, record, &before))
+        return;
+    char *to = append(c, r, size);
+    if (!to)
+        return;
+    memset(to, 0, size);
+    uint32_t type = PERF_LOST;
+    memcpy(to, &type, sizeof type);
+    put_size(to, size);
+    memcpy(to + PERF_RECORD_HEADER + 8, &r->dropped, sizeof r->dropped);
+    memcpy(to + PERF_RECORD_HEADER + 16 + c->layout->trailer_time, &before.time,
+           sizeof before.time);
+    r->dropped = 0;
+}
+
+static void copy_record(struct ring_copier *c, struct copied_ring *r, struct str record)
+{
+    bool sample = record_u32(record, 0) == PERF_SAMPLE;
+    bool full = is_full(c, sample);
+    if (!full && r->dropped && !is_full(c, true))
+        put_lost(c, r, record);
+    bool ok =
+        !full && (sample ? copy_sample(c, r, record)
+                         : copy_head(c, r, record, record_length(c->layout, record)));
+    if (ok)
+        return;
+    r->dropped++;
+    __atomic_fetch_add(&c->counts.dropped, 1, __ATOMIC_RELAXED);
+}
+
+/* Returns whether there was a record. */
+static bool copy_all(struct ring_copier *c)
+{
+    bool any = false;
+    for (struct copied_ring *r = c->rings; r; r = r->next) {
+        struct str record;
+        os_perf_ring_begin(&r->ring);
+        while (os_perf_ring_peek(&r->ring, &record)) {
+            copy_record(c, r, record);
+            os_perf_ring_consume(&r->ring, record);
+            any = true;
+        }
+        os_perf_ring_release(&r->ring);
+    }
+    return any;
+}
+
+/* --- The thread -------------------------------------------------------------------- */
+
+static void run(void *context)
+{
+    struct ring_copier *c = context;
+    while (!__atomic_load_n(&c->ends, __ATOMIC_ACQUIRE)) {
+        os_wait_for(&c->changes, -1);
+        os_lock_acquire(&c->lock);
+        bool any = copy_all(c);
+        os_lock_release(&c->lock);
+        if (any)
+            os_wake_set(&c->ready);
+    }
+}
+
+bool ring_copier_start(struct ring_copier *c, struct error *err)
+{
+    return c->thread.body || os_thread_start(&c->thread, run, c, err);
+}
+
+bool ring_copier_init(struct ring_copier *c, const struct record_layout *layout,
+                      size_t limit, struct error *err)
+{
+    *c = (struct ring_copier){.layout = layout,
+                              .limit = limit,
+                              .changes = {.epoll = -1, .signals = -1},
+                              .ended = {-1},
+                              .ready = {-1}};
+    if (!os_lock_init(&c->lock))
+        return error_memory(err);
+    return os_wait_init_plain(&c->changes, err) && os_wake_init(&c->ended, err) &&
+           os_wake_init(&c->ready, err) &&
+           os_wait_watch_changes(&c->changes, c->ended.fd, err);
+}
+
+void ring_copier_deinit(struct ring_copier *c)
+{
+    if (!c->lock.mutex)
+        return;
+    __atomic_store_n(&c->ends, true, __ATOMIC_RELEASE);
+    os_wake_set(&c->ended);
+    os_thread_join(&c->thread);
+    while (c->rings)
+        ring_copier_remove(c, c->rings);
+    for (struct ring_chunk *next; c->spare; c->spare = next) {
+        next = c->spare->next;
+        free(c->spare);
+    }
+    os_wait_deinit(&c->changes);
+    os_wake_deinit(&c->ended);
+    os_wake_deinit(&c->ready);
+    os_lock_deinit(&c->lock);
+    *c = (struct ring_copier){0};
+}
+
+/* --- Rings ------------------------------------------------------------------------- */
+
+struct copied_ring *ring_copier_add(struct ring_copier *c, int fd, size_t size, int *why)
+{
+    struct copied_ring *r = calloc(1, sizeof *r);
+    *why = ENOMEM;
+    if (!r || !os_perf_ring_open(&r->ring, fd, size, why)) {
+        free(r);
+        return NULL;
+    }
+    os_lock_acquire(&c->lock);
+    r->next = c->rings;
+    c->rings = r;
+    os_lock_release(&c->lock);
+    return r;
+}
+
+static void free_queue(struct ring_copier *c, struct copied_ring *r)
+{
+    for (struct ring_chunk *next; r->first; r->first = next) {
+        next = r->first->next;
+        give_chunk(c, r->first);
+    }
+}
+
+void ring_copier_remove(struct ring_copier *c, struct copied_ring *r)
+{
+    os_lock_acquire(&c->lock);
+    struct copied_ring **link = &c->rings;
+    while (*link != r)
+        link = &(*link)->next;
+    *link = r->next;
+    c->bytes -= r->bytes;
+    free_queue(c, r);
+    os_lock_release(&c->lock);
+    os_perf_ring_close(&r->ring);
+    free(r);
+}
+
+bool ring_copier_watch(struct ring_copier *c, int counter, struct error *err)
+{
+    return os_wait_watch_changes(&c->changes, counter, err);
+}
+
+void ring_copier_unwatch(struct ring_copier *c, int counter)
+{
+    os_wait_unwatch(&c->changes, counter);
+}
+
+/* --- The reader -------------------------------------------------------------------- */
+
+void ring_copier_begin(struct ring_copier *c)
+{
+    os_wake_clear(&c->ready);
+    os_lock_acquire(&c->lock);
+    copy_all(c);
+    for (struct copied_ring *r = c->rings; r; r = r->next) {
+        if (!r->at)
+            r->at = r->first;
+        r->end = r->last;
+        r->end_offset = r->last ? r->last->used : 0;
+    }
+    os_lock_release(&c->lock);
+}
+
+bool ring_copier_peek(struct copied_ring *r, struct str *record)
+{
+    uint16_t size;
+    while (r->at != r->end && r->offset == r->at->used) {
+        r->at = r->at->next;
+        r->offset = 0;
+    }
+    if (!r->at || (r->at == r->end && r->offset == r->end_offset))
+        return false;
+    const char *from = r->at->bytes + r->offset;
+    memcpy(&size, from + RECORD_SIZE, sizeof size);
+    *record = (struct str){from, size};
+    return true;
+}
+
+void ring_copier_consume(struct copied_ring *r, struct str record)
+{
+    r->offset += record.len;
+    r->consumed += record.len;
+}
+
+/* The lock is taken. */
+static void release_ring(struct ring_copier *c, struct copied_ring *r)
+{
+    c->bytes -= r->consumed;
+    r->bytes -= r->consumed;
+    r->consumed = 0;
+    while (r->at && r->first != r->at) {
+        struct ring_chunk *next = r->first->next;
+        give_chunk(c, r->first);
+        r->first = next;
+    }
+    if (r->at && r->at == r->last && r->offset == r->at->used)
+        r->at->used = r->offset = r->end_offset = 0;
+}
+
+void ring_copier_release(struct ring_copier *c)
+{
+    os_lock_acquire(&c->lock);
+    for (struct copied_ring *r = c->rings; r; r = r->next)
+        release_ring(c, r);
+    os_lock_release(&c->lock);
+}
+
+struct ring_copier_counts ring_copier_counts(const struct ring_copier *c)
+{
+    return (struct ring_copier_counts){
+        .dropped = __atomic_load_n(&c->counts.dropped, __ATOMIC_RELAXED),
+        .shortened = __atomic_load_n(&c->counts.shortened, __ATOMIC_RELAXED),
+    };
+}
