@@ -373,6 +373,7 @@ struct record_turn record_chain_turn(struct record_chain *c, int milliseconds)
             event_sources[i]->wake(c->sources[i]);
     t.drained = os_clock_monotonic();
     perf_sampler_drain(&c->sampler, &c->first);
+    c->queues = ring_copier_counts(&c->sampler.copier);
     t.now = os_clock_monotonic();
     record_jitter_turn(&c->jitter, &c->sampler, t.now);
     return t;
@@ -423,10 +424,9 @@ uint64_t record_chain_lost(const struct record_chain *c)
 
 struct record_losses record_chain_losses(const struct record_chain *c)
 {
-    struct ring_copier_counts queue = ring_copier_counts(&c->sampler.copier);
-    struct record_losses l = {.by_queues = queue.dropped,
+    struct record_losses l = {.by_queues = c->queues.dropped,
                               .by_sources = lost_by_sources(c),
-                              .short_dumps = queue.shortened};
+                              .short_dumps = c->queues.shortened};
     uint64_t others = l.by_queues + l.by_sources;
     l.by_rings = c->counts.lost > others ? c->counts.lost - others : 0;
     return l;
@@ -450,6 +450,7 @@ static void report_lost(struct record_chain *c)
 void record_chain_finish(struct record_chain *c, uint64_t now)
 {
     perf_sampler_drain(&c->sampler, &c->first);
+    c->queues = ring_copier_counts(&c->sampler.copier);
     record_chain_drain_sources(c);
     for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++)
         if (c->sources[i] && event_sources[i]->finish)

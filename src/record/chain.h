@@ -63,6 +63,7 @@ struct record_chain {
     uint64_t *ids;        /* of the events' counters */
     uint64_t frames_most; /* the kernel unwinds so many; 0: it does not unwind */
     struct record_counts counts;
+    struct ring_copier_counts queues; /* also after the sampler is closed */
     struct record_sink first, output; /* ends of the chain */
     size_t turns;                     /* of record_chain_collect */
     bool kernel_hidden;               /* the system does not show kernel addresses */

@@ -77,12 +77,18 @@ static char *append(struct ring_copier *c, struct copied_ring *r, size_t size)
 
 /* --- Copying ----------------------------------------------------------------------- */
 
-/* How many bytes of a dump are copied: fewer while the queues fill up. Samples without a dump
- * get half of the room: there is room for a hundred times as many as of samples with a dump. */
+/* A dump at least: the unwinder then finds the function and often its caller. */
+#define LEAST_OF_DUMP ((size_t)64)
+
+/* How many bytes of a dump are copied: fewer while the queues fill up. Half of the room is for
+ * samples with the shortest dumps: it has room for many more of them. */
 static size_t most_of_dump(const struct ring_copier *c)
 {
     size_t eighths = c->bytes / (c->limit / 8);
-    return eighths < 2 ? SIZE_MAX : eighths < 3 ? 4096 : eighths < 4 ? 1024 : 0;
+    return eighths < 2   ? SIZE_MAX
+           : eighths < 3 ? 4096
+           : eighths < 4 ? 1024
+                         : LEAST_OF_DUMP;
 }
 
 static bool is_full(const struct ring_copier *c, bool sample)
@@ -108,27 +114,22 @@ static bool copy_head(struct ring_copier *c, struct copied_ring *r, struct str r
     return true;
 }
 
-/* Copies a sample with the first `part` bytes of its dump, a multiple of 8. */
+/* Copies a sample with the first `part` bytes of its dump, a multiple of 8 and more than 0. */
 static bool copy_with_part(struct ring_copier *c, struct copied_ring *r,
                            struct str record, const struct record_dump *d, size_t part)
 {
     size_t rest_at = d->at + 8 + d->size + 8, rest = record.len - rest_at;
-    size_t length = d->at + 8 + (part ? part + 8 : 0) + rest;
+    size_t length = d->at + 8 + part + 8 + rest;
     uint64_t size = part, content = d->content < part ? d->content : part;
     char *to = append(c, r, length);
     if (!to)
         return false;
     memcpy(to, record.ptr, d->at);
     put_size(to, length);
-    to += d->at;
-    memcpy(to, &size, sizeof size);
-    to += sizeof size;
-    if (part) { /* an empty dump is a length only */
-        memcpy(to, record.ptr + d->at + 8, part);
-        memcpy(to + part, &content, sizeof content);
-        to += part + 8;
-    }
-    memcpy(to, record.ptr + rest_at, rest);
+    memcpy(to + d->at, &size, sizeof size);
+    memcpy(to + d->at + 8, record.ptr + d->at + 8, part);
+    memcpy(to + d->at + 8 + part, &content, sizeof content);
+    memcpy(to + d->at + 8 + part + 8, record.ptr + rest_at, rest);
     return true;
 }
 
@@ -138,6 +139,7 @@ static bool copy_sample(struct ring_copier *c, struct copied_ring *r, struct str
     if (!record_dump_of(c->layout, record, &d))
         return copy_head(c, r, record, record.len);
     size_t part = (d.content + 7) / 8 * 8, most = most_of_dump(c);
+    part = part ? part : 8; /* a size of 0 would be a sample without a dump */
     if (part > most) {
         part = most;
         __atomic_fetch_add(&c->counts.shortened, 1, __ATOMIC_RELAXED);

@@ -40,18 +40,28 @@ static bool is_notable(uint64_t part, uint64_t all, double *share)
     return *share >= 0.1;
 }
 
+static void print_short_dumps(const struct record_report *r)
+{
+    const struct record_stack_report *s = &r->stacks;
+    char advice[64] = "";
+    uint32_t larger = 4 * s->dump_size;
+    bool by_size = r->losses.short_dumps < s->short_dumps / 2;
+    if (by_size && s->dump_size < SAMPLING_DUMP_MOST)
+        format_text(advice, sizeof advice, " (-g %s,%u dumps more)",
+                    sampling_stack_names[s->kind],
+                    larger < SAMPLING_DUMP_MOST ? larger : SAMPLING_DUMP_MOST);
+    message_note("%.1f%% of stacks are truncated: their outer frames are not in the "
+                 "dump%s",
+                 100 * (double)s->short_dumps / (double)s->unwound, advice);
+}
+
 static void print_stacks(const struct record_report *r)
 {
     const struct record_stack_report *s = &r->stacks;
     double share;
     char why[LOSS_LINE_MAX];
     if (s->short_dumps)
-        message_note("%.1f%% of stacks are truncated: their outer frames are not in the "
-                     "dump (-g %s,%u dumps more)",
-                     100 * (double)s->short_dumps / (double)s->unwound,
-                     sampling_stack_names[s->kind],
-                     4 * s->dump_size < SAMPLING_DUMP_MOST ? 4 * s->dump_size
-                                                           : SAMPLING_DUMP_MOST);
+        print_short_dumps(r);
     if (is_notable(s->switched, s->unwound, &share))
         message_note("%.1f%% of stacks are truncated: their callers are on another stack "
                      "(of a goroutine), which the dump does not contain (-g fp follows "

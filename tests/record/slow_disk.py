@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The recorder waits for seconds for the files of the programs that it records, on a slow disk:
+no record is lost, and dumps that were shortened meanwhile are reported."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+
+import tap
+
+CONTROLLER = "/sys/fs/cgroup/blkio"
+SPEED = 60000  # bytes per second
+FUNCTIONS = 3000
+PROGRAMS = 3
+
+
+def build(folder):
+    """A program whose unwind information is large: frames without frame pointers."""
+    source, program = os.path.join(folder, "big.c"), os.path.join(folder, "big")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("static volatile unsigned long sink;\n")
+        for i in range(FUNCTIONS):
+            file.write(f"void f{i}(unsigned long n) {{ while (n--) sink += {i}; }}\n")
+        calls = "".join(f"f{i}(900);" for i in range(FUNCTIONS))
+        file.write(f"void all(void) {{ {calls} }}\nint main(void) {{ for (;;) all(); }}\n")
+    status, _, err = tap.run(["cc", "-O0", "-fomit-frame-pointer", "-o", program, source])
+    if status:
+        raise RuntimeError(err.decode("utf-8", "replace"))
+    return program
+
+
+def forget(path):
+    """The next read of the file comes from the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    os.fsync(handle)
+    os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(handle)
+
+
+class SlowGroup:
+    """A control group whose processes read slowly from the disk of a folder."""
+
+    def __init__(self, folder):
+        device = os.stat(folder).st_dev
+        self.path = tempfile.mkdtemp(prefix="stoke-test-", dir=CONTROLLER)
+        try:
+            self.write("blkio.throttle.read_bps_device",
+                       f"{os.major(device)}:{os.minor(device)} {SPEED}")
+        except OSError:
+            os.rmdir(self.path)
+            raise
+
+    def write(self, name, text):
+        with open(os.path.join(self.path, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def enter(self):
+        self.write("cgroup.procs", str(os.getpid()))
+
+    def read_bytes(self):
+        with open(os.path.join(self.path, "blkio.throttle.io_service_bytes"),
+                  encoding="utf-8") as file:
+            return sum(int(n) for n in re.findall(r" Read (\d+)", file.read()))
+
+    def remove(self):
+        while True:
+            try:
+                os.rmdir(self.path)
+                return
+            except OSError:  # a process still ends
+                time.sleep(0.05)
+
+
+def record(folder, group, targets):
+    words = [tap.STOKE, "record", "-F", "999", "-g", "dwarf", "-e", "cpu-clock", "--duration",
+             "4", "-o", os.path.join(folder, "x.data"), "-p", ",".join(targets)]
+    done = subprocess.run(words, preexec_fn=group.enter, capture_output=True, text=True,
+                          timeout=tap.TIMEOUT, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return done.stderr
+
+
+def check(folder, group):
+    program = build(folder)
+    copies = [f"{program}{i}" for i in range(PROGRAMS)]
+    for copy in copies:
+        shutil.copy(program, copy)
+    running = [subprocess.Popen([copy]) for copy in copies]
+    try:
+        for copy in copies:
+            forget(copy)
+        summary = record(folder, group, [str(process.pid) for process in running])
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+    print(f"# {group.read_bytes()} bytes read at {SPEED} bytes/s")
+    for line in summary.splitlines():
+        print("#", line)
+    samples = int(re.search(r"(\d+) samples of ", summary)[1])
+    if group.read_bytes() < 2 * SPEED:
+        raise RuntimeError("the recorder did not wait for the disk")
+    if "lost" in summary or samples < 999:
+        raise RuntimeError(f"{samples} samples\n{summary}")
+
+
+def main():
+    name = "a slow disk loses no records"
+    report = tap.Tap()
+    folder = tempfile.mkdtemp(prefix="slow-disk-", dir=os.path.dirname(tap.STOKE))
+    group = None
+    try:
+        group = SlowGroup(folder)
+        check(folder, group)
+        report.ok(name)
+    except (RuntimeError, subprocess.TimeoutExpired) as why:
+        report.not_ok(name, str(why))
+    except OSError as why:
+        report.skip(name, f"no control group can slow down the disk: {why}")
+    finally:
+        if group:
+            group.remove()
+        shutil.rmtree(folder)
+    report.done()
+
+
+main()
