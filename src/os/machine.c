@@ -253,6 +253,13 @@ void os_run_first(void)
     setpriority(PRIO_PROCESS, 0, NICE_FIRST);
 }
 
+void os_run_thread_first(void)
+{
+    struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+    os_run_first();
+    sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least);
+}
+
 static uint64_t ns_of(const struct timeval *t)
 {
     return (uint64_t)t->tv_sec * NS + (uint64_t)t->tv_usec * 1000;

@@ -88,6 +88,10 @@ uint32_t os_pid_max(void);
 /* Raises the scheduling priority of this process if it may. */
 void os_run_first(void);
 
+/* Runs this thread before all threads without real-time priority; if this user may not do so, the
+ * effect is that of os_run_first, or none. For threads that never work for long. */
+void os_run_thread_first(void);
+
 /* CPU time of the child processes that have ended and were waited for, in ns. */
 uint64_t os_children_time(void);
 

@@ -540,6 +540,8 @@ bool perf_sampler_open(struct perf_sampler *s,
         close_all(s);
         set_attrs(s);
     }
+    ring_copier_start(&s->copier,
+                      err); /* without it, they are copied when they are drained */
     s->enabled = true;
     return true;
 }
@@ -570,8 +572,6 @@ bool perf_sampler_sees_kernel(const struct record_event *event)
 
 void perf_sampler_enable(struct perf_sampler *s)
 {
-    struct error ignored;
-    ring_copier_start(&s->copier, &ignored);
     for (size_t i = 0; i < s->counter_count; i++) {
         if (!s->settings->targets.from_exec || s->counters[i].tid == OS_ANY_THREAD)
             os_perf_enable(s->counters[i].fd);

@@ -118,7 +118,8 @@ struct perf_sampler {
     bool enabled; /* until they are disabled, the counters may write more */
 };
 
-/* Opens the counters, disabled, and adds them to `wait`. The settings outlive the sampler.
+/* Opens the counters, disabled, and adds them to `wait`. Starts the thread that copies their
+ * rings. The settings outlive the sampler.
  * False, with a hint for the user, if the kernel refuses. Close it in any case. */
 bool perf_sampler_open(struct perf_sampler *s,
                        const struct perf_sampler_settings *settings, struct os_wait *wait,
@@ -145,8 +146,7 @@ bool perf_sampler_has(const struct record_event *event);
 /* Whether this user may sample kernel code, too. */
 bool perf_sampler_sees_kernel(const struct record_event *event);
 
-/* Enables the counters. Those that wait for an exec start by themselves. Starts the thread that
- * copies the rings; without it, they are copied when they are drained. */
+/* Enables the counters. Those that wait for an exec start by themselves. */
 void perf_sampler_enable(struct perf_sampler *s);
 void perf_sampler_disable(struct perf_sampler *s);
 

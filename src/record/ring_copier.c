@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/ring_copier.h"
+#include "os/machine.h"
+#include "os/rights.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -80,8 +82,8 @@ static char *append(struct ring_copier *c, struct copied_ring *r, size_t size)
 /* A dump at least: the unwinder then finds the function and often its caller. */
 #define LEAST_OF_DUMP ((size_t)64)
 
-/* How many bytes of a dump are copied: fewer while the queues fill up. Half of the room is for
- * samples with the shortest dumps: it has room for many more of them. */
+/* How many bytes of a dump are copied: fewer while the queues fill up. A quarter of the room is
+ * for samples with the shortest dumps: it has room for most of the samples. */
 static size_t most_of_dump(const struct ring_copier *c)
 {
     size_t eighths = c->bytes / (c->limit / 8);
@@ -205,6 +207,8 @@ static bool copy_all(struct ring_copier *c)
 static void run(void *context)
 {
     struct ring_copier *c = context;
+    os_run_thread_first();
+    os_rights_restrict(0);
     while (!__atomic_load_n(&c->ends, __ATOMIC_ACQUIRE)) {
         os_wait_for(&c->changes, -1);
         os_lock_acquire(&c->lock);

@@ -57,7 +57,8 @@ void ring_copier_remove(struct ring_copier *c, struct copied_ring *r);
 bool ring_copier_watch(struct ring_copier *c, int counter, struct error *err);
 void ring_copier_unwatch(struct ring_copier *c, int counter);
 
-/* Starts the thread; it runs already: no effect. False if the system starts none. */
+/* Starts the thread, which runs before others and has no rights. False if the system starts
+ * none. */
 bool ring_copier_start(struct ring_copier *c, struct error *err);
 
 /* Readable when the thread has copied records since the last begin. */

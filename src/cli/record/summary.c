@@ -157,13 +157,14 @@ static void print_losses(const struct record_report *r)
                "rings of the kernel were full: sample less often (-F), or use larger "
                "rings (-m)");
     print_lost(r, l->by_queues,
-               "stoke waited too long for files of programs (a slow disk): sample less "
-               "often (-F), or use larger queues (-m)");
+               "stoke fell behind (a slow disk, or a busy machine): sample less often "
+               "(-F), or use larger queues (-m)");
     print_lost(r, l->by_sources,
                "tables in the kernel were full: sample less often (-F)");
     if (l->short_dumps)
-        message_note("%llu stack dumps were shortened, because stoke waited for files of "
-                     "programs: the outer frames of these stacks may be missing",
+        message_note("%llu stack dumps were shortened, because stoke fell behind (a slow "
+                     "disk, or a busy machine): outer frames of these stacks may be "
+                     "missing",
                      (unsigned long long)l->short_dumps);
 }
 
