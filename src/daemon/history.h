@@ -34,7 +34,7 @@ struct daemon_history {
     struct daemon_store_state state; /* under the lock */
 };
 
-bool daemon_history_init(struct daemon_history *h); /* false when memory is short */
+bool daemon_history_init(struct daemon_history *h); /* false when out of memory */
 
 /* Takes the window's profile, which may be NULL. Names and metrics must be valid until the
  * next call, which has those that are not stored again. Fixes the store if

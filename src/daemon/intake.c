@@ -31,7 +31,7 @@ static enum key_state state_of(const struct daemon_intake *t, uint64_t key)
     return KEY_FREE;
 }
 
-/* When memory is short, the key is not known later. */
+/* When out of memory, the key is not known later. */
 static void set_state(struct daemon_intake *t, uint64_t key, enum key_state state)
 {
     struct daemon_key_generation *g = &t->generations[0];

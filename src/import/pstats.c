@@ -103,7 +103,7 @@ static bool is_key(const struct marshal *m, uint32_t key)
     return marshal_text(m, marshal_next(m, at), &text);
 }
 
-/* The function with that key; 0 if it is not a key, or if memory is short. */
+/* The function with that key; 0 if it is not a key, or if out of memory. */
 static uint32_t function_of(struct pstats *s, uint32_t node)
 {
     struct callgrind *c = &s->graph;

@@ -220,7 +220,7 @@ static void go_on(struct speedscope *r, double at)
     r->started = true;
 }
 
-/* Counts how often each frame is open. NULL if memory is short. */
+/* Counts how often each frame is open. NULL if out of memory. */
 static uint32_t *times_open(struct speedscope *r, frame_id frame)
 {
     size_t count = (size_t)frame + 1;

@@ -72,7 +72,7 @@ struct ingest {
     struct arena arena; /* of one request */
 };
 
-/* False when memory is short. Call ingest_deinit in any case. */
+/* False when out of memory. Call ingest_deinit in any case. */
 bool ingest_init(struct ingest *in, struct error *err);
 void ingest_deinit(struct ingest *in);
 

@@ -126,7 +126,7 @@ struct interpreter {
 
     /* Reads the stack of a thread; replaces the frames. `stack->frames` grows in `scratch`,
      * names are in the runtime's arena. Should not run while the thread executes. False when
-     * memory is short. */
+     * out of memory. */
     bool (*stack)(struct interpreter_runtime *r, const struct interpreter_thread *thread,
                   struct interpreter_stack *stack, struct arena *scratch);
 
@@ -137,7 +137,7 @@ struct interpreter {
     bool (*layout)(const struct interpreter_runtime *r, struct interpreter_walk *walk);
 
     /* Names a frame that the kernel found: its function, file and line. False if the code
-     * object is not there any more, or if memory is short. Names are in the runtime's arena. */
+     * object is not there any more, or if out of memory. Names are in the runtime's arena. */
     bool (*describe)(struct interpreter_runtime *r,
                      const struct interpreter_walk_frame *walked,
                      struct interpreter_frame *frame);

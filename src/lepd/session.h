@@ -23,7 +23,7 @@ struct lepd_text {
     struct output escaped; /* a buffer; owned */
 };
 
-/* Makes a text from a result; NULL when memory is short. The caller owns a reference. */
+/* Makes a text from a result; NULL when out of memory. The caller owns a reference. */
 struct lepd_text *lepd_text_create(struct str result);
 struct lepd_text *lepd_text_hold(struct lepd_text *t);
 void lepd_text_release(struct lepd_text *t); /* NULL is allowed */
@@ -33,7 +33,7 @@ struct lepd_session {
     const struct lepd_method *waiting;
     bool ends;   /* to be closed when all is sent */
     bool closed; /* set by the owner: the client sends no more */
-    bool failed; /* memory is short: to be closed now */
+    bool failed; /* out of memory: to be closed now */
 
     /* Private fields. */
     struct lepd_framer framer;

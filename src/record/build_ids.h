@@ -31,7 +31,7 @@ struct record_build_ids {
     uint64_t files_read;
 };
 
-/* Must not be moved afterwards, neither it nor the layout. False if memory is short. */
+/* Must not be moved afterwards, neither it nor the layout. False if out of memory. */
 bool record_build_ids_init(struct record_build_ids *s, const struct record_layout *layout,
                            bool reads, struct record_sink next, struct error *err);
 void record_build_ids_deinit(struct record_build_ids *s); /* also if it is all zeros */

@@ -22,7 +22,7 @@ struct record_descent {
     uint64_t removed; /* samples of other tasks */
 };
 
-/* The sampler is open; neither it nor the stage may be moved. False if memory is short. */
+/* The sampler is open; neither it nor the stage may be moved. False if out of memory. */
 bool record_descent_init(struct record_descent *d, const struct perf_sampler *sampler,
                          struct record_sink next, struct error *err);
 void record_descent_deinit(struct record_descent *d); /* also if it is all zeros */

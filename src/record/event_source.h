@@ -54,7 +54,7 @@ struct event_source_report {
     uint64_t sum;             /* the sum of the periods of these */
     bool no_stacks;           /* the kernel gives no stacks to this user */
     uint64_t threshold;       /* ns: the least length of a wait now; 0: none */
-    bool incomplete;          /* memory was short: some items are missing */
+    bool incomplete;          /* out of memory: some items are missing */
 };
 
 struct event_source {

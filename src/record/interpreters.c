@@ -128,7 +128,7 @@ static void give_again(struct record_interpreters *s, uint32_t pid)
     p->given = (struct idmap){0};
 }
 
-/* The process with that address space; NULL if memory is short. */
+/* The process with that address space; NULL if out of memory. */
 static struct interpreters_process *process_of(struct record_interpreters *s,
                                                uint32_t pid, uint64_t memory)
 {
@@ -210,7 +210,7 @@ static void search_mapped(struct record_interpreters *s, uint32_t pid)
 
 /* --- Names -------------------------------------------------------------------------- */
 
-/* The number of a function; 0 if memory is short. */
+/* The number of a function; 0 if out of memory. */
 static uint32_t function_of(struct record_interpreters *s, const char *language,
                             const struct interpreter_frame *f)
 {
@@ -264,7 +264,7 @@ static void add_walked(struct record_interpreters *s, struct walked *w, uint32_t
     q->items[q->count++] = w;
 }
 
-/* A stack with room for its frames; NULL if memory is short. `elements` are those of the
+/* A stack with room for its frames; NULL if out of memory. `elements` are those of the
  * walk. */
 static struct walked *new_walked(const struct interpreters_process *p, uint32_t elements,
                                  uint32_t end)

@@ -185,7 +185,7 @@ static void take(void *context, const struct record *r)
 
 /* --- From changes to samples ------------------------------------------------------- */
 
-/* The wait of a thread, with room for a sample of that size; NULL if memory is short
+/* The wait of a thread, with room for a sample of that size; NULL if out of memory
  * or the thread id is invalid. */
 static struct off_cpu_wait *wait_of(struct record_off_cpu *o, uint32_t tid, size_t size)
 {

@@ -32,7 +32,7 @@ struct record_sampled {
     uint64_t removed;   /* records of processes that were never sampled */
 };
 
-/* Neither it nor the layout may be moved afterwards. False if memory is short. */
+/* Neither it nor the layout may be moved afterwards. False if out of memory. */
 bool record_sampled_init(struct record_sampled *s, const struct record_layout *layout,
                          struct record_tasks *tasks, struct record_sink next,
                          struct error *err);

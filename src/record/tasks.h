@@ -22,7 +22,7 @@ struct record_tasks {
         *jit_maps; /* the caller's, gets the sampled processes; or NULL */
 };
 
-/* Must not be moved afterwards, neither it nor the layout. False if memory is short. */
+/* Must not be moved afterwards, neither it nor the layout. False if out of memory. */
 bool record_tasks_init(struct record_tasks *t, const struct record_layout *layout,
                        struct record_sink next, struct error *err);
 void record_tasks_deinit(struct record_tasks *t); /* also if it is all zeros */

@@ -39,7 +39,7 @@ struct runtimes_absent {
     struct idmap sets; /* by a hash of paths and inodes */
 };
 
-/* Searches the runtime of a process; NULL if memory is short. `only`: the name of the
+/* Searches the runtime of a process; NULL if out of memory. `only`: the name of the
  * interpreter that is searched; NULL: all. `absent` gets those without one, and saves the
  * search; or NULL. */
 struct process_runtime *process_runtime_create(uint32_t pid, const char *only,

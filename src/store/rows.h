@@ -24,12 +24,12 @@ struct store_row {
  * are left. */
 size_t store_rows_merge(struct store_row *rows, size_t count);
 
-/* Appends the bytes of merged rows. False if memory is short. */
+/* Appends the bytes of merged rows. False if out of memory. */
 bool store_rows_encode(const struct store_row *rows, size_t count, struct output *out,
                        struct error *err);
 
-/* Reads rows into the arena. False with err set if the bytes are damaged, or memory is
- * short. */
+/* Reads rows into the arena. False with err set if the bytes are damaged,
+ * or if out of memory. */
 bool store_rows_decode(struct str bytes, struct arena *arena, struct store_row **rows,
                        size_t *count, struct error *err);
 

@@ -383,7 +383,7 @@ void perf_stacks_unwind(struct perf_profile *p)
 }
 
 /* Adds a sample to the open batch. All samples of a batch have the same maps of the kernel
- * and the guest. NULL if memory is short. */
+ * and the guest. NULL if out of memory. */
 static struct perf_queued *enqueue(struct perf_profile *p, const struct sample *sample)
 {
     struct perf_batch *b = open_batch(p);
