@@ -62,7 +62,7 @@ static inline void *array_grow_heap(void *items, size_t *cap, size_t count, size
 #define ARRAY_APPEND(arena, items, count, cap) \
     (ARRAY_RESERVE(arena, items, cap, (count) + 1) ? &(items)[(count)++] : NULL)
 
-/* The same for an array of [0], which stands for "none", and `count` items behind it. */
+/* The same for an array of [0], which stands for "none", and `count` items after it. */
 #define ARRAY_APPEND_FROM_1(arena, items, count, cap) \
     (ARRAY_RESERVE(arena, items, cap, (count) + 2) ? &(items)[++(count)] : NULL)
 

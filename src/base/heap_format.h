@@ -6,7 +6,7 @@
  *   HEAP_RULES_AT         HEAP_RULES unwind rules, which the collector provides
  *   HEAP_LANES_AT         HEAP_LANES rings of HEAP_LANE_SIZE bytes
  *
- * A ring is mapped twice, one mapping behind the other, so that a record is always
+ * A ring is mapped twice, one mapping after the other, so that a record is always
  * contiguous. Both sides are on the same machine and of the same build: numbers are in
  * the machine's byte order. The collector treats all of it as hostile.
  *

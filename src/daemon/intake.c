@@ -91,7 +91,8 @@ void daemon_intake_settle(struct daemon_intake_claims *c, bool stored)
 
 /* --- Storing ---------------------------------------------------------------------------- */
 
-/* What the store keeps by size is not known in advance. */
+/* This considers only the maximum age. It is not known in advance which samples the size limit
+ * removes. */
 uint64_t daemon_intake_oldest(const struct daemon_intake *t, uint64_t now)
 {
     uint64_t age = t->history->limits.age;

@@ -2,10 +2,10 @@
 /* The samples of a live recording: they are added up by stack while they are read, and
  * become a profile on request.
  *
- * Memory does not grow with time. At each refresh, old samples lose weight or are
- * dropped at once, and samples with almost no weight are dropped with their stacks. The
- * reader's memory grows with the number of processes: when live_samples_full returns
- * true, end the reading, detach, and start a new one. */
+ * Memory does not grow with time. At each refresh, old samples lose weight or are dropped
+ * immediately, and samples with almost no weight are dropped with their stacks. The
+ * reader's memory grows with the number of processes: when live_samples_full returns true,
+ * end the reading, detach, and start a new one. */
 #ifndef STOKE_ENGINE_LIVE_SAMPLES_H
 #define STOKE_ENGINE_LIVE_SAMPLES_H
 

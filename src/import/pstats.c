@@ -20,7 +20,7 @@
 #define NANOSECONDS 1e9
 #define SECONDS_MOST 1e9
 #define CALLS_MOST 1e15
-#define NUMBERS_MAX 64 /* of one caller: four for each merged profile */
+#define NUMBERS_MAX 64 /* that are read of one caller; each merged profile has four */
 
 /* The items of a function's value. */
 enum function_item { PRIMITIVE_CALLS, CALLS, SELF, TOTAL, CALLERS };

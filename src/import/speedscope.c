@@ -307,7 +307,7 @@ static void read_sample_labels(struct speedscope *r)
 {
     struct json *j = &r->json;
     if (r->stacks_met || r->weights_met)
-        json_warn(j, &r->parts, "labels of samples after the samples");
+        json_warn(j, &r->parts, "labels that come after their samples");
     if (!json_enter(j, JSON_ARRAY))
         return;
     while (json_item(j)) {

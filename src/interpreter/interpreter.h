@@ -73,7 +73,7 @@ struct interpreter_frame {
     struct str function; /* the qualified name if the version has it; empty: unknown */
     struct str file;     /* or empty */
     uint32_t line;       /* 0: unknown */
-    bool is_entry;       /* called by native code: frames behind it belong to another
+    bool is_entry;       /* called by native code: frames after it belong to another
                             native frame of the interpreter's loop */
     bool is_native;      /* a function of native code: no loop executes it */
     bool is_hidden;      /* not a function: only the mark of an entry */
@@ -145,8 +145,8 @@ struct interpreter {
 
 extern const struct interpreter *const interpreters[]; /* ends with NULL */
 
-/* Searches a runtime of the interpreter. `r` is initialised; `access` and `arena` must outlive
- * it. */
+/* Searches for a runtime of the interpreter. `r` is initialised; `access` and `arena`
+ * must outlive it. */
 enum interpreter_found interpreter_find(const struct interpreter *interpreter,
                                         const struct interpreter_access *access,
                                         struct arena *arena,

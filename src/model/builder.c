@@ -6,7 +6,7 @@
 #include "model/sample_labels.h"
 #include <stdlib.h>
 
-/* Each table is a column and an index over it. This is the row that is searched for. */
+/* Each table is a column and an index over it. This is the row to search for. */
 struct lookup {
     const struct profile *profile;
     const void *row;
@@ -19,7 +19,8 @@ _Static_assert(sizeof(struct stack) == sizeof(struct trie_node) &&
                    offsetof(struct stack, frame) == offsetof(struct trie_node, key),
                "the nodes of the tree are the stacks");
 
-#define TOO_DEEP "a stack that is deeper than the limit was cut; --limits x8 raises it"
+#define TOO_DEEP \
+    "a stack that is deeper than the limit was truncated; --limits x8 raises it"
 #define TOO_MANY \
     "a frame above the limit of all stacks was left out; --limits x8 raises it"
 

@@ -31,7 +31,7 @@ struct os_stream_protocol {
     size_t (*output)(const void *session, struct str pieces[OS_STREAM_PIECES]);
     void (*sent)(void *context, void *session, size_t count);
 
-    /* The connection ends when all output is sent; or at once. */
+    /* The connection ends when all output is sent; or immediately. */
     bool (*ends)(const void *session);
     bool (*failed)(const void *session);
 

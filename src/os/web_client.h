@@ -17,7 +17,7 @@ struct os_web_settings {
     const char *fields[OS_WEB_FIELDS_MAX]; /* "Name: value", sent with every request */
     const char *authorities; /* a file (PEM) that replaces the system's; or NULL */
     bool is_local;           /* a server of this machine: never by a proxy */
-    const int *stops;        /* not 0: the request ends at once (atomic); or NULL */
+    const int *stops;        /* not 0: the request ends immediately (atomic); or NULL */
 };
 
 struct os_web_call {

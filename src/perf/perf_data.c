@@ -430,7 +430,7 @@ static void skip_payload(struct perf_data *d, struct error *err)
     move_on(d, left);
 }
 
-/* Reads one record. Returns true if it is to be delivered at once. */
+/* Reads one record. Returns true if it is to be delivered immediately. */
 static bool step(struct perf_data *d, struct perf_record *r, struct error *err)
 {
     if (d->payload) {

@@ -19,7 +19,7 @@ struct record_descent {
     size_t exited_count, exited_cap;
     uint64_t *ids; /* of counters whose samples all pass, ascending */
     size_t id_count;
-    uint64_t removed; /* samples of other tasks */
+    uint64_t removed; /* samples of other threads */
 };
 
 /* The sampler is open; neither it nor the stage may be moved. False if out of memory. */

@@ -64,7 +64,7 @@ struct event_source {
     const char *event; /* its main event, as recordings name it; NULL: it has none */
     const char *items; /* what one of its samples is, in the plural: "waits" */
     bool timed;        /* the periods of its samples are ns */
-    bool optional;     /* if it is not possible, the recording goes on without it */
+    bool optional;     /* if it is not possible, the recording continues without it */
     size_t size;       /* of its state */
 
     /* A request of this source requests that one, which does its work and reads the

@@ -226,8 +226,8 @@ static bool is_behind_call(const struct heap_target *t, uint64_t address)
 }
 
 /* The words of a signal frame (struct sigcontext of the kernel): the instruction pointer
- * of what was interrupted is two words before the segment selectors, which user code
- * always has alike. */
+ * of the interrupted code is two words before the segment selectors, which are always
+ * the same in user code. */
 #define SELECTORS UINT64_C(0x002b000000000033)
 #define WORDS 512
 #define STACK_PARTS 256 /* 1 MiB */

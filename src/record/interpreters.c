@@ -148,7 +148,7 @@ static struct interpreters_process *process_of(struct record_interpreters *s,
     return s->processes[pid];
 }
 
-/* Searches the interpreter of a process; if there is none yet, sets when to search again. */
+/* Searches for the interpreter of a process; if there is none yet, sets when to search again. */
 static void search_runtime(struct record_interpreters *s, struct interpreters_process *p,
                            uint32_t pid)
 {
@@ -168,7 +168,7 @@ static void search_runtime(struct record_interpreters *s, struct interpreters_pr
         p->retry = os_clock_monotonic() + retries[p->attempts++];
 }
 
-/* Searches the interpreter of a process, and passes its layout to the kernel. */
+/* Searches for the interpreter of a process, and passes its layout to the kernel. */
 static void find_runtime(struct record_interpreters *s, uint32_t pid, uint64_t memory)
 {
     struct interpreters_process *p = process_of(s, pid, memory);
@@ -563,7 +563,7 @@ static void pass_merged(struct record_interpreters *s, const struct record *r,
     record_pass(&s->next, &out);
 }
 
-/* Passes the sample on with both stacks; false if it has no chain, or if the thread has gone on
+/* Passes the sample on with both stacks; false if it has no chain, or if the thread has continued
  * since the sample. */
 static bool merge(struct record_interpreters *s, struct interpreters_process *p,
                   const struct record *r, const struct walked *w)

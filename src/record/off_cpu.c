@@ -332,7 +332,7 @@ static void switch_in(struct record_off_cpu *o, uint32_t tid, uint64_t time)
     replace_wait(o, tid, NULL);
 }
 
-/* The thread that wakes another one up may have held what that one waited for. */
+/* A thread that wakes another thread up may have held the lock that this thread waited for. */
 static void pass_holder(struct record_off_cpu *o, const struct off_cpu_change *c,
                         uint64_t time)
 {

@@ -16,7 +16,7 @@ struct process_code {
 struct process_runtime {
     struct arena arena; /* owns everything */
     uint32_t pid;
-    const char *only;                   /* the interpreter that is searched; NULL: all */
+    const char *only;                   /* the interpreter to search for; NULL: all */
     struct interpreter_runtime runtime; /* interpreter NULL: there is none */
     struct str module;                  /* the path of its module */
     struct error refused;               /* why a runtime cannot be read; or no message */
@@ -39,8 +39,8 @@ struct runtimes_absent {
     struct idmap sets; /* by a hash of paths and inodes */
 };
 
-/* Searches the runtime of a process; NULL if out of memory. `only`: the name of the
- * interpreter that is searched; NULL: all. `absent` gets those without one, and saves the
+/* Searches for the runtime of a process; NULL if out of memory. `only`: the name of the
+ * interpreter to search for; NULL: all. `absent` gets those without one, and saves the
  * search; or NULL. */
 struct process_runtime *process_runtime_create(uint32_t pid, const char *only,
                                                struct runtimes_absent *absent);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of a window as bytes, for stores that keep blobs.
  *
- * A row is: in this second, this series had this stack so many times, with this weight.
+ * A row says how many samples a series has in a second with a stack, and their weight.
  * Rows are sorted by series, stack and second. The bytes are columns, compressed with
  * zstd; stoke-store(5) specifies them. The bytes of a store are hostile input. */
 #ifndef STOKE_STORE_ROWS_H

@@ -78,7 +78,7 @@ struct dwarf_caches {
 /* An inlined call in the body that is walked; [0] is the body itself. */
 struct dwarf_inlined {
     uint64_t entry; /* offset in .debug_info */
-    /* the entry that it is an instance of, if only that one has the name */
+    /* if the entry has no name: the entry of which it is an instance, which has it */
     struct dwarf_value origin;
     uint64_t file;
     uint32_t line, column, parent;

@@ -266,7 +266,7 @@ def events(daemon):
 
 
 def replies(daemon):
-    """How many requests were answered so far, and how many got the reply to another one."""
+    """How many requests got a new reply so far, and how many shared the reply to another request."""
     _, _, body = daemon.get("/metrics")
     found = re.findall(rb'stoke_http_requests_total{reply="(made|shared)"} (\d+)', body)
     return {kind.decode(): int(count) for kind, count in found}

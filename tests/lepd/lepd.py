@@ -344,7 +344,7 @@ def half_closed(daemon):
 
 
 def brackets(daemon):
-    """300,000 brackets get an error, and the server goes on."""
+    """300,000 brackets get an error, and the server continues."""
     with connect(daemon) as sock:
         try:
             sock.sendall(b"[" * 300000)

@@ -29,8 +29,8 @@ struct script_recording *script_recording_create(const struct script_settings *s
 void script_recording_destroy(struct script_recording *r);
 const struct perf_consumer *script_recording_consumer(const struct script_recording *r);
 
-/* Failures: false, with err set, if out of memory. *missing: fields that were
- * requested but not recorded. */
+/* Returns false, with err set, if the recording failed for lack of memory. *missing: fields
+ * that were requested but not recorded. */
 bool script_recording_check(const struct script_recording *r, uint32_t *missing,
                             struct error *err);
 

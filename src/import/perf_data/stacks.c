@@ -226,7 +226,7 @@ static struct perf_pending *store_pending(struct perf_profile *p,
     return &to->items[to->count++];
 }
 
-/* The path of a stored sample behind `user`, which may be empty. */
+/* The path of a stored sample, appended to `user`, which may be empty. */
 static struct perf_path load_pending(struct perf_profile *p,
                                      const struct perf_pending *pending,
                                      const struct perf_path *user)
