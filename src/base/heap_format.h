@@ -10,7 +10,7 @@
  * contiguous. Both sides are on the same machine and of the same build: numbers are in
  * the machine's byte order. The collector treats all of it as hostile.
  *
- * Records of all lanes have one order, their times: an allocation gets its time after it
+ * Records of all lanes are ordered by their times: an allocation gets its time after it
  * was made, a release before it is made.
  *
  * The library unwinds with rules for single addresses. For an address without one, it

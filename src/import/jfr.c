@@ -794,7 +794,7 @@ static bool read_chunks(struct jfr *r, struct str all, struct error *err)
                 return true;
             }
             error_set(err,
-                      "a flight recording of version %u; stoke reads versions 2 and up",
+                      "a flight recording of version %u; stoke reads version 2 and later",
                       major);
             error_at_offset(err, 4);
             return error_hint(err,

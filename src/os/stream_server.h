@@ -50,7 +50,7 @@ struct os_stream_server *os_stream_server_open(const char *address, size_t clien
                                                void *context, struct error *err);
 void os_stream_server_close(struct os_stream_server *s); /* NULL is allowed */
 
-/* The port that it listens at. */
+/* The port that it listens on. */
 unsigned os_stream_server_port(const struct os_stream_server *s);
 
 bool os_stream_address_is_valid(const char *address);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stage that adds build IDs to mappings that the kernel reports without them.
- * While a counter of all threads requests build IDs, the kernel also flags the mappings in other
- * users' recordings, which contain no build ID (perf_sampler.h). So such counters do not request
- * them, and this stage reads them from the files. It is in front of all other stages: it gets
- * records of the kernel only, and later stages can trust the flag. */
+/* The stage that adds build IDs to mappings that the kernel reports without them. While a
+ * counter of all threads requests build IDs, the kernel also flags the mappings in other users'
+ * recordings, which contain no build ID (perf_sampler.h). So such counters do not request them,
+ * and this stage reads them from the files. It comes before all other stages: it gets records of
+ * the kernel only, and later stages can trust the flag. */
 #ifndef STOKE_RECORD_BUILD_IDS_H
 #define STOKE_RECORD_BUILD_IDS_H
 

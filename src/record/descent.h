@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stage that keeps the samples of the targets and of what they start, if counters of all
- * tasks take the samples (perf_sampler.h, of_cpus). It is in front of all other stages.
+/* The stage that passes only the samples of the targets and of what they start, if
+ * counters of all threads take the samples (perf_sampler.h, of_cpus). It comes before
+ * all other stages.
  *
  * Counters of the targets report forks, names and exits of targets only, in the order of time.
  * So each thread that is forked or named in a record is a target, until it has exited. */

@@ -24,7 +24,7 @@ HELLO = b'{"method": "SayHello"}'
 
 
 class Daemon:
-    """A daemon of the test's own, at a free port."""
+    """A daemon of the test's own, on a free port."""
 
     def __init__(self, folder):
         self.errors = os.path.join(folder, "errors")
