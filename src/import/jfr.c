@@ -749,8 +749,7 @@ static bool has_class(const struct jfr *r, uint32_t kind)
     return false;
 }
 
-/* The samples of one event after those of another, because the first event is shown
- * first. */
+/* Reads the samples event by event, because the first event is shown first. */
 static void read_chunk(struct jfr *r, struct str chunk)
 {
     clear_chunk(r);

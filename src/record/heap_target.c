@@ -365,7 +365,7 @@ bool heap_library_read(struct heap_library *l, const char *path, struct error *e
     bool ok = os_mapping_open(&file, path, err) && elf_init(&e, file.bytes, &arena, err);
     if (ok && (!symtab_find(&e, STR(HEAP_ATTACH), &l->attach) ||
                !symtab_find(&e, STR(HEAP_DETACH), &l->detach)))
-        ok = error_set(err, "%s is of another version of stoke", path);
+        ok = error_set(err, "%s belongs to another version of stoke", path);
     arena_deinit(&arena);
     os_mapping_close(&file);
     return ok;

@@ -33,7 +33,7 @@ struct record_sink record_tasks_sink(struct record_tasks *t);
 void record_tasks_add(struct record_tasks *t, uint32_t pid);
 
 /* Adds all tasks again that are known and still exist, as of `time`, and the kernel's mappings:
- * what follows can be read without what came before. */
+ * the records that follow can be read without the earlier ones. */
 void record_tasks_add_again(struct record_tasks *t, uint64_t time);
 
 /* The task is read again when its next sample comes. */

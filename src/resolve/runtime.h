@@ -32,8 +32,8 @@ struct process_runtime {
     struct idmap roles; /* by address: 1 + enum interpreter_native */
 };
 
-/* Sets of modules without a runtime: most processes of a machine have one of a few. All zeros
- * is empty. */
+/* Sets of modules without a runtime: most processes of a machine have one of a few
+ * sets. All zeros is empty. */
 struct runtimes_absent {
     struct arena arena;
     struct idmap sets; /* by a hash of paths and inodes */
