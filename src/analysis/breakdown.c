@@ -65,7 +65,7 @@ static bool same_tuple(const void *context, uint32_t id)
     return memcmp(&w->items[id], w->requested, sizeof *w->requested) == 0;
 }
 
-/* The ID of the combination; 0 when memory is short. */
+/* The ID of the combination; 0 when out of memory. */
 static uint32_t tuples_add(struct tuples *t, struct arena *a,
                            const struct breakdown_values *values)
 {
@@ -182,7 +182,7 @@ static bool frame_matches(const struct breakdown *b, frame_id f)
            words_match(&b->o->symbols, strings_get(&b->names, s->name));
 }
 
-/* By frame: its combination, 0 if filtered out. NULL when memory is short. */
+/* By frame: its combination, 0 if filtered out. NULL when out of memory. */
 static uint32_t *find_locations(struct breakdown *b)
 {
     struct tuples locations = {0};
@@ -265,7 +265,7 @@ static bool find_stacks(struct breakdown *b, struct stacks *s, struct arena *scr
 
 /* --- Groups ------------------------------------------------------------------------ */
 
-/* By stack: the name of its outermost frame. NULL when memory is short. */
+/* By stack: the name of its outermost frame. NULL when out of memory. */
 static string_id *find_outermost(const struct profile *p, struct arena *scratch)
 {
     string_id *names = arena_zalloc(scratch, p->stack_count, sizeof *names);
@@ -314,7 +314,7 @@ static bool name_numbers(struct breakdown *b)
 
 /* The samples of the event, by group and then by stack in preorder. Samples with a
  * filtered comm are in no group. In an input without threads, such as folded stacks, the
- * outermost frame is the comm. NULL when memory is short. */
+ * outermost frame is the comm. NULL when out of memory. */
 static struct sort_key *group_samples(struct breakdown *b, const struct stacks *s,
                                       struct arena *scratch, size_t *count)
 {
@@ -451,7 +451,7 @@ struct row_table {
     size_t cap;
 };
 
-/* The index of the row; 0 when memory is short. */
+/* The index of the row; 0 when out of memory. */
 static uint32_t find_row(struct breakdown *b, struct row_table *t, uint32_t group,
                          uint32_t location)
 {

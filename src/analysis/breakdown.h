@@ -106,7 +106,7 @@ const char *breakdown_key_name(enum breakdown_key key);
 bool breakdown_key_needs_lines(enum breakdown_key key);
 bool breakdown_key_needs_samples(enum breakdown_key key);
 
-/* False, with err set, when memory is short; call breakdown_deinit in every case. The
+/* False, with err set, when out of memory; call breakdown_deinit in every case. The
  * profile and the options must outlive it. The struct must not be moved. */
 bool breakdown_init(struct breakdown *b, const struct profile *p,
                     const struct breakdown_options *o, event_id event, struct error *err);

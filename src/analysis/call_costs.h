@@ -56,7 +56,7 @@ struct call_costs {
 };
 
 /* Makes the graph of one event of the profile. Of options->label, only the addresses and
- * lines are used. False, with err set, when memory is short; call call_costs_deinit in
+ * lines are used. False, with err set, when out of memory; call call_costs_deinit in
  * every case. */
 bool call_costs_init(struct call_costs *c, const struct profile *p,
                      const struct calltree_options *options, enum costs_method method,
@@ -69,7 +69,7 @@ void call_costs_deinit(struct call_costs *c);
 bool call_costs_compare(struct call_costs *c, const struct call_costs *before,
                         struct error *err);
 
-/* Adds a call, or returns the one between these functions; NULL when memory is short. */
+/* Adds a call, or returns the one between these functions; NULL when out of memory. */
 struct cost_call *call_costs_call(struct call_costs *c, struct idmap *ids,
                                   uint32_t caller, uint32_t callee);
 
@@ -90,7 +90,7 @@ struct costs_limits {
     double tolerance;          /* shares that differ less are equal */
 };
 
-/* Sets `shown` and `weight`. False with err set if memory is short or a glob matches no
+/* Sets `shown` and `weight`. False with err set if out of memory or a glob matches no
  * function. */
 bool call_costs_choose(struct call_costs *c, const struct costs_limits *limits,
                        struct error *err);

@@ -16,7 +16,7 @@ struct finding {
     size_t times_cap;
 };
 
-/* Its ID, from 1; 0 when memory is short. */
+/* Its ID, from 1; 0 when out of memory. */
 static uint32_t call_between(struct finding *f, string_id caller, string_id callee)
 {
     struct calls *c = f->calls;

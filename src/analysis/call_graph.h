@@ -20,7 +20,7 @@ struct calls {
     size_t count;
 };
 
-/* Complete only for a tree with min_share 0. False, with err set, when memory is short;
+/* Complete only for a tree with min_share 0. False, with err set, when out of memory;
  * call calls_deinit in every case. */
 bool calls_init(struct calls *c, const struct calltree *t, struct error *err);
 void calls_deinit(struct calls *c);

@@ -165,8 +165,8 @@ static struct index_slot *find_node(struct draft *d, uint32_t root, uint32_t pat
     return index_find(&d->index, *hash, same_node, &(struct lookup){d, root, path});
 }
 
-/* Collects the paths from `path` up to the outermost one in d->climb; false when memory
- * is short. With `known`, stops below the first path that has a node, and returns the
+/* Collects the paths from `path` up to the outermost one in d->climb; false when out of memory.
+ * With `known`, stops below the first path that has a node, and returns the
  * node. */
 static bool climb_up(struct draft *d, uint32_t root, uint32_t path, uint32_t *known,
                      size_t *count)
@@ -190,7 +190,7 @@ static bool climb_up(struct draft *d, uint32_t root, uint32_t path, uint32_t *kn
 }
 
 /* The node of a path below a thread; makes missing nodes, including those of callers. 0
- * is the root, or memory is short. */
+ * is the root, or is returned when out of memory. */
 static uint32_t node_for(struct draft *d, uint32_t root, uint32_t path)
 {
     uint32_t node = root, hash;

@@ -67,7 +67,7 @@ struct calltree {
 void calltree_events(const struct profile *p, const struct calltree_options *options,
                      event_id *event, event_id *base);
 
-/* False when memory is short. The profile must outlive the tree. */
+/* False when out of memory. The profile must outlive the tree. */
 bool calltree_init(struct calltree *t, const struct profile *p,
                    const struct calltree_options *options, struct error *err);
 void calltree_deinit(struct calltree *t);
@@ -92,7 +92,7 @@ struct function {
 };
 
 /* Returns one row per distinct label of frames (not of threads), in the order of their
- * first node. The tree owns the rows. NULL, with err set, when memory is short. */
+ * first node. The tree owns the rows. NULL, with err set, when out of memory. */
 struct function *calltree_functions(struct calltree *t, size_t *count, struct error *err);
 
 #endif

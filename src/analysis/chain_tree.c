@@ -52,7 +52,7 @@ static bool same_node(const void *context, uint32_t id)
     return w->nodes[id].parent == w->parent && w->nodes[id].symbol == w->symbol;
 }
 
-/* Adds weight to the symbol below that node; its node, 0 when memory is short. */
+/* Adds weight to the symbol below that node; its node, 0 when out of memory. */
 static uint32_t grow(struct growing *g, uint32_t parent, uint32_t symbol, double weight)
 {
     uint32_t hash = (uint32_t)hash_pair(parent, symbol);

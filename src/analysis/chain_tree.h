@@ -42,7 +42,7 @@ struct chain_trees {
     uint32_t *path;
 };
 
-/* False, with err set, when memory is short; deinit in every case. */
+/* False, with err set, when out of memory; deinit in every case. */
 bool chain_trees_init(struct chain_trees *c, const struct breakdown *b,
                       const struct chain_tree_options *o, struct error *err);
 void chain_trees_deinit(struct chain_trees *c);
@@ -53,7 +53,7 @@ struct chain_tree {
     uint32_t count;
 };
 
-/* The tree of a row. False, with err set, when memory is short; deinit in every case. */
+/* The tree of a row. False, with err set, when out of memory; deinit in every case. */
 bool chain_tree_init(struct chain_tree *g, struct chain_trees *c, uint32_t row,
                      struct error *err);
 void chain_tree_deinit(struct chain_tree *g);

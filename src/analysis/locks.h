@@ -42,7 +42,7 @@ struct locks {
     uint64_t waits;
 };
 
-/* False when memory is short. Deinit it in any case; the profile must outlive it. */
+/* False when out of memory. Deinit it in any case; the profile must outlive it. */
 bool locks_init(struct locks *l, const struct profile *p, struct error *err);
 void locks_deinit(struct locks *l);
 

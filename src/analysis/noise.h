@@ -34,7 +34,7 @@ struct noise {
 /* Measures the functions of an event of the profile. `labels` are those of the
  * comparison (enum label_style plain); other labels of the profile are ignored. With
  * `count`, samples are counted instead of their weights. The event may be 0: then there
- * are no samples. False when memory is short. */
+ * are no samples. False when out of memory. */
 bool noise_init(struct noise *n, const struct profile *p, event_id event, bool count,
                 const struct strings *labels, struct error *err);
 void noise_deinit(struct noise *n);

@@ -48,7 +48,7 @@ struct merging {
  * stack is compared. */
 #define ROUNDS_MOST 4
 
-/* By frame: another frame has the same label. NULL when memory is short. */
+/* By frame: another frame has the same label. NULL when out of memory. */
 static uint8_t *find_shared_labels(const struct paths *t, const struct profile *p,
                                    struct arena *scratch)
 {
@@ -100,7 +100,7 @@ static stack_id find_first(struct merging *m, stack_id s)
 }
 
 /* Compares the stacks of frames with shared labels, and the callees of stacks with shared
- * paths. False when memory is short. */
+ * paths. False when out of memory. */
 static bool compare_stacks(struct merging *m, struct arena *scratch)
 {
     const struct stack *stacks = m->p->stacks;

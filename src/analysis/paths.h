@@ -25,7 +25,7 @@ struct paths {
     uint32_t *of_stack; /* the path of each stack; NULL where they are the same */
 };
 
-/* False when memory is short. The profile must outlive the paths. */
+/* False when out of memory. The profile must outlive the paths. */
 bool paths_init(struct paths *t, const struct profile *p, const struct label_style *style,
                 struct error *err);
 void paths_deinit(struct paths *t);

@@ -131,7 +131,7 @@ static bool heavier(const void *context, uint32_t a, uint32_t b)
     return tallies[a].weight > tallies[b].weight;
 }
 
-/* The ids from 1 on that have samples, the heaviest first; NULL when memory is short. */
+/* The ids from 1 on that have samples, the heaviest first; NULL when out of memory. */
 static uint32_t *order_tallies(struct summary *s, const struct tally *tallies,
                                size_t size, size_t *count)
 {

@@ -33,7 +33,7 @@ struct summary {
     double unknown_any;   /* weight of stacks with such a function anywhere */
 };
 
-/* False when memory is short. */
+/* False when out of memory. */
 bool summary_init(struct summary *s, const struct profile *p, struct error *err);
 void summary_deinit(struct summary *s);
 

@@ -14,7 +14,7 @@ struct unnamed_module {
 
 /* The modules of user code whose leaf frames have no name, heaviest first, with at least
  * `least` (a share) of the weight of the profile's first event; returns their number, 0
- * when memory is short. */
+ * when out of memory. */
 size_t unnamed_modules(const struct profile *p, double least,
                        struct unnamed_module out[UNNAMED_MODULES_MAX]);
 

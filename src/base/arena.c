@@ -45,7 +45,7 @@ static void block_free(void *block, size_t size)
         free(block);
 }
 
-/* Grows a block. Returns NULL when memory is short; the old block then stays valid. */
+/* Grows a block. Returns NULL when out of memory; the old block then stays valid. */
 static struct arena_block *block_more(struct arena_block *b, size_t size)
 {
     size_t before = sizeof *b + b->size;

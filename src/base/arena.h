@@ -30,7 +30,7 @@ struct arena {
 struct arena_source {
     size_t min_size; /* bytes; smaller blocks come from malloc */
 
-    /* Returns zeroed memory aligned to 16, or NULL when memory is short. */
+    /* Returns zeroed memory aligned to 16, or NULL when out of memory. */
     void *(*allocate)(size_t size);
 
     /* Like realloc, but zeroes the added bytes. Returns NULL on failure; the old block

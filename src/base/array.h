@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for `want` items: `items` and `cap` are updated. False when memory is short;
+/* Makes room for `want` items: `items` and `cap` are updated. False when out of memory;
  * the array is then as it was. */
 #define ARRAY_RESERVE(arena, items, cap, want)                                     \
     __extension__({                                                                \
@@ -58,11 +58,11 @@ static inline void *array_grow_heap(void *items, size_t *cap, size_t count, size
 }
 
 /* Appends an item, which is not initialized, and counts it. Returns its address, which is
- * good until the array grows again; NULL when memory is short. */
+ * good until the array grows again; NULL when out of memory. */
 #define ARRAY_APPEND(arena, items, count, cap) \
     (ARRAY_RESERVE(arena, items, cap, (count) + 1) ? &(items)[(count)++] : NULL)
 
-/* The same for an array of [0], which stands for "none", and `count` items behind it. */
+/* The same for an array of [0], which stands for "none", and `count` items after it. */
 #define ARRAY_APPEND_FROM_1(arena, items, count, cap) \
     (ARRAY_RESERVE(arena, items, cap, (count) + 2) ? &(items)[++(count)] : NULL)
 

@@ -3,7 +3,7 @@
  *
  * A function that can fail returns bool (or a null pointer) and fills a struct error,
  * its last parameter, which the caller owns. Filling it allocates nothing, so it works
- * when memory is short. This layer prints nothing: src/cli/message.c does. */
+ * when out of memory. This layer prints nothing: src/cli/message.c does. */
 #ifndef STOKE_BASE_ERROR_H
 #define STOKE_BASE_ERROR_H
 

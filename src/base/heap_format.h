@@ -6,11 +6,11 @@
  *   HEAP_RULES_AT         HEAP_RULES unwind rules, which the collector provides
  *   HEAP_LANES_AT         HEAP_LANES rings of HEAP_LANE_SIZE bytes
  *
- * A ring is mapped twice, one mapping behind the other, so that a record is always
+ * A ring is mapped twice, one mapping after the other, so that a record is always
  * contiguous. Both sides are on the same machine and of the same build: numbers are in
  * the machine's byte order. The collector treats all of it as hostile.
  *
- * Records of all lanes have one order, their times: an allocation gets its time after it
+ * Records of all lanes are ordered by their times: an allocation gets its time after it
  * was made, a release before it is made.
  *
  * The library unwinds with rules for single addresses. For an address without one, it

@@ -18,7 +18,7 @@ struct idmap {
 };
 
 /* Returns the value of `id`, for the caller to set; it is 0 if the id is new. The
- * pointer is valid until the next call. Returns NULL when memory is short. The arena
+ * pointer is valid until the next call. Returns NULL when out of memory. The arena
  * owns the memory. */
 uint64_t *idmap_put(struct idmap *m, struct arena *a, uint64_t id);
 

@@ -21,7 +21,7 @@ struct index {
 };
 
 /* Makes room for `more` items, so that index_find always finds a slot. Returns false
- * when memory is short; the index stays valid. */
+ * when out of memory; the index stays valid. */
 bool index_grow(struct index *ix, struct arena *a, size_t more);
 
 static inline bool index_reserve(struct index *ix, struct arena *a, size_t more)

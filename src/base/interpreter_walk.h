@@ -17,7 +17,7 @@ enum interpreter_walk_form {
     INTERPRETER_WALK_LINKED,
     /* Frames are elements of an array, callers at higher addresses, up to the end of the
      * stack (Ruby). Lists are circular through nodes in their elements: that of an
-     * interpreter at `interpreter_next`, that of a thread at its begin. */
+     * interpreter at `interpreter_next`, that of a thread at its start. */
     INTERPRETER_WALK_ARRAY,
     /* Frames are those of the native stack, connected by the frame pointer; those of interpreted
      * and compiled functions have the function in them (V8). Objects are tagged pointers.
@@ -91,11 +91,11 @@ struct interpreter_walk {
 #define INTERPRETER_WALK_OBJECT_TAG ((uint64_t)1) /* of a pointer to an object */
 #define INTERPRETER_WALK_PC_MASK ((uint64_t)0x7fffffff)
 
-/* If native code has no frame pointer, so much of the stack is searched for the frame pointer of
- * a function, bytes. */
+/* If native code has no frame pointer, this many bytes of the stack are searched for the frame
+ * pointer of a function. */
 #define INTERPRETER_WALK_SEARCH ((uint32_t)16384)
 
-/* A caller's frame is at most so far up the stack, bytes. */
+/* A caller's frame is at most this many bytes further up the stack. */
 #define INTERPRETER_WALK_DISTANCE_MAX ((uint64_t)16 << 20)
 
 static inline int interpreter_walk_is_caller(uint64_t frame, uint64_t caller)

@@ -5,7 +5,7 @@
  * QEMU runs a guest in translated blocks: straight runs of instructions that are
  * entered at the top. A block is described once (address and instruction bytes); after
  * that, each execution of it is one word of 32 bits. If a trap leaves a block in the
- * middle, the trace says how many instructions ran, so a reader guesses nothing.
+ * middle, the trace states how many instructions ran, so a reader does not guess.
  *
  * All numbers are little-endian. The size of everything is a multiple of 4 bytes, and
  * nothing is aligned to more than that.

@@ -22,7 +22,7 @@ struct regex {
     uint64_t steps; /* visited nodes, in all matches */
 };
 
-/* False if the pattern is not supported or too large, or when memory is short. */
+/* False if the pattern is not supported or too large, or when out of memory. */
 bool regex_init(struct regex *re, struct arena *a, struct str pattern);
 
 /* Returns true if the whole text matches. */

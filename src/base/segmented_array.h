@@ -34,7 +34,7 @@ static inline void *segmented_array_at(const struct segmented_array *s, uint32_t
     return s->parts[part] + at * size;
 }
 
-/* Adds a zeroed item. Returns NULL when memory is short or the array is full. */
+/* Adds a zeroed item. Returns NULL when out of memory or the array is full. */
 static inline void *segmented_array_add(struct segmented_array *s, struct arena *a,
                                         size_t size)
 {

@@ -20,7 +20,7 @@ struct strings {
         long_items; /* the numbers of long strings, by the address of their copy */
 };
 
-/* False when memory is short. The arena must outlive the table. */
+/* False when out of memory. The arena must outlive the table. */
 bool strings_init(struct strings *t, struct arena *a);
 
 /* Returns the id of s, new or existing; 0 on failure (see the arena's `failed`). */
@@ -30,7 +30,7 @@ string_id strings_add(struct strings *t, struct str s);
 string_id strings_find(const struct strings *t, struct str s);
 
 /* Sorts ids in the bytewise order of their texts. Reads each text a few times, only as
- * far as it equals its neighbours. False when memory is short. */
+ * far as it equals its neighbours. False when out of memory. */
 bool strings_sort(const struct strings *t, string_id *ids, size_t count,
                   struct arena *scratch);
 

@@ -22,7 +22,7 @@ struct text_cache {
     size_t count;                  /* a power of two */
 };
 
-/* `count` slots; a power of two. False when memory is short. */
+/* `count` slots; a power of two. False when out of memory. */
 static inline bool text_cache_init(struct text_cache *c, struct arena *a, size_t count)
 {
     *c = (struct text_cache){arena_zalloc(a, count, sizeof *c->slots), count};

@@ -26,8 +26,8 @@ struct trie {
     struct arena *arena;
 };
 
-/* Makes a tree with only the root; the arena owns its memory. False when memory is
- * short. With `limit` nodes, at first limits_default.frames, no more are created: a deeper
+/* Makes a tree with only the root; the arena owns its memory. False when out of memory.
+ * With `limit` nodes, at first limits_default.frames, no more are created: a deeper
  * path ends at its last existing node and is counted in `refused`. */
 bool trie_init(struct trie *t, struct arena *a);
 
@@ -50,7 +50,7 @@ static inline void trie_prefetch(const struct trie *t, uint32_t parent, uint32_t
 }
 
 /* Returns the child of `parent` with that key; creates it if there is none. Returns
- * `parent` when memory is short (see the arena's `failed`). */
+ * `parent` when out of memory (see the arena's `failed`). */
 static inline uint32_t trie_child(struct trie *t, uint32_t parent, uint32_t key)
 {
     size_t next = (size_t)parent + 1;
@@ -61,7 +61,7 @@ static inline uint32_t trie_child(struct trie *t, uint32_t parent, uint32_t key)
 
 /* Finds or creates a path of children below `parent`, one per key, and returns the last
  * node; a key of 0 is skipped. `nodes` (count entries), if not NULL, receives the node
- * of each key. When memory is short, the path ends early (see the arena's `failed`). */
+ * of each key. When out of memory, the path ends early (see the arena's `failed`). */
 uint32_t trie_descend(struct trie *t, uint32_t parent, const uint32_t *keys, size_t count,
                       uint32_t *nodes);
 

@@ -138,7 +138,7 @@ static const struct option callgraph_options[] = {
      OPTION_LIST, OFF(paths)},
     {"compare", 0, NULL, "compare two files: BEFORE AFTER", OPTION_FLAG, OFF(compare)},
     {"compare-tolerance", 0, "SHARE",
-     "with --compare: smaller changes are none (default: 0.001)", OPTION_NUMBER,
+     "with --compare: ignore smaller changes (default: 0.001)", OPTION_NUMBER,
      OFF(tolerance), .least = 0, .most = 1},
     {"compare-only-slower", 0, NULL, "with --compare: only functions that grew",
      OPTION_FLAG, OFF(only_slower)},

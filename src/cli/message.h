@@ -39,7 +39,7 @@ void message_progress_end(void);
 /* Prints the engine's notes and progress with the functions above. */
 extern const struct engine_report message_report;
 
-/* Shows any text in the progress line, at once; only on a terminal. */
+/* Shows any text in the progress line, immediately; only on a terminal. */
 void message_progress_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -244,7 +244,7 @@ const struct option rows_options[] = {
      OFF(resolved)},
     {"percentage", 0, "OF", "shares of all samples, or of those that the filters include",
      OPTION_CHOICE, OFF(relative), percentages},
-    {"field-separator", 't', "TEXT", "text between columns, which are not aligned",
+    {"field-separator", 't', "TEXT", "text between columns; columns are then not aligned",
      OPTION_PARSED, OFF(separator), .parse = parse_separator},
     {"show-nr-samples", 'n', NULL, "add a column with the number of samples", OPTION_FLAG,
      OFF(samples)},

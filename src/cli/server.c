@@ -37,10 +37,10 @@ static const struct option store_option_table[] = {
      OFF(store)},
     {"read-only", 0, NULL, "do not write the store, which another process may write",
      OPTION_FLAG, OFF(only_reads)},
-    {"keep-days", 0, "N", "remove samples after N days, in a file (default: 30)",
+    {"keep-days", 0, "N", "in a file: remove samples after N days (default: 30)",
      OPTION_INT, OFF(days), .least = 1, .most = 36500},
     {"keep-size", 0, "MB",
-     "remove the oldest samples above this size, in a file (default: 2048)", OPTION_INT,
+     "in a file: remove the oldest samples above this size (default: 2048)", OPTION_INT,
      OFF(megabytes), .least = 1, .most = 1e9},
     {0}};
 

@@ -14,7 +14,7 @@ struct encoder {
 };
 
 /* Compresses into `to` with gzip. Equal input gives equal output on every machine with
- * the same zlib. False when memory is short. */
+ * the same zlib. False when out of memory. */
 bool encoder_init_gzip(struct encoder *e, struct output *to, struct error *err);
 
 /* Compresses the rest; the owner of `to` must still finish `to`. False if anything
@@ -31,7 +31,7 @@ struct packer {
 };
 
 /* `level` is zstd's compression level: higher means smaller and slower; negative levels
- * are the fastest. Uses about a megabyte of memory. False when memory is short. */
+ * are the fastest. Uses about a megabyte of memory. False when out of memory. */
 bool packer_init(struct packer *p, int level, struct error *err);
 void packer_deinit(struct packer *p); /* a zeroed struct is allowed */
 
@@ -39,7 +39,7 @@ void packer_deinit(struct packer *p); /* a zeroed struct is allowed */
 size_t packer_bound(size_t size);
 
 /* Packs all of `bytes` into `into` and flushes: everything up to here can then be
- * unpacked. Returns the packed size; 0 if the room is too small or memory is short, and
+ * unpacked. Returns the packed size; 0 if the room is too small or if out of memory, and
  * the stream then ends. */
 size_t packer_add(struct packer *p, struct str bytes, char *into, size_t room);
 

@@ -20,7 +20,7 @@ enum pack { PACK_ZLIB, PACK_ZSTD, PACK_XZ, PACK_DEFLATE };
 /* Unpacks `packed` to *out, in the arena. `size` is the declared size and must be
  * exact; UNPACK_SIZE_UNKNOWN: unknown. `limits`: NULL for limits_default. Returns false,
  * with *out empty, if the block is damaged, has another size or is rejected (then err
- * has a hint), or when memory is short (the arena has then failed too). */
+ * has a hint), or when out of memory (the arena has then failed too). */
 bool unpack(enum pack kind, struct str packed, uint64_t size, const struct limits *limits,
             struct arena *arena, struct str *out, struct error *err);
 

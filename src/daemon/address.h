@@ -15,7 +15,7 @@ struct daemon_address {
     int64_t pid;                   /* of a daemon that was found */
 };
 
-/* Sets the address that clients use for a server that listens at `listen`. */
+/* Sets the address that clients use for a server that listens on `listen`. */
 void daemon_address_set(struct daemon_address *a, const char *listen, unsigned port);
 
 /* Writes the file. Returns a descriptor for daemon_address_remove; -1 with err set on

@@ -41,7 +41,7 @@ struct daemon_api {
     uint64_t sent; /* the last second whose metrics were sent */
 };
 
-bool daemon_api_init(struct daemon_api *api); /* false when memory is short */
+bool daemon_api_init(struct daemon_api *api); /* false when out of memory */
 void daemon_api_deinit(struct daemon_api *api);
 
 /* The function of struct http_settings; its context is a struct daemon_api. */

@@ -85,8 +85,9 @@ static void put_own(struct output *o, const struct http_totals *totals)
                        "Peak resident memory of this process.");
     output_format(o, "process_peak_memory_bytes %llu\n",
                   (unsigned long long)os_own_peak_bytes());
-    openmetrics_family(o, "stoke_http_requests", OPENMETRICS_COUNTER, "",
-                       "Requests that were answered, or that got the reply to another.");
+    openmetrics_family(
+        o, "stoke_http_requests", OPENMETRICS_COUNTER, "",
+        "Requests that got a new reply, or shared the reply to another request.");
     output_format(o, "stoke_http_requests_total{reply=\"made\"} %llu\n",
                   (unsigned long long)totals->answered);
     output_format(o, "stoke_http_requests_total{reply=\"shared\"} %llu\n",

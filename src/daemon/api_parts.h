@@ -52,7 +52,7 @@ void api_fail_read(const struct daemon_api *api, struct http_reply *r, unsigned 
 /* Whether the daemon writes the store, but it cannot be read now; *err is then why. */
 bool api_store_is_absent(const struct daemon_api *api, struct error *err);
 
-/* The same request of other clients gets this reply during so many ns. */
+/* The same request of other clients gets this reply for `time` ns. */
 void api_share(struct http_reply *r, uint64_t time);
 
 /* Writes the metrics of the entrances for agents. */

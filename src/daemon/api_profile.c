@@ -150,7 +150,7 @@ void api_profile(struct daemon_api *api, const struct http_query *q, struct http
     }
 }
 
-/* The last seconds of history, at once: sampling needs no start. */
+/* The last seconds of history, immediately: sampling needs no start. */
 void api_pprof(struct daemon_api *api, const struct http_query *q, struct http_reply *r)
 {
     struct error err = {.message = ""};

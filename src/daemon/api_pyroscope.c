@@ -423,7 +423,7 @@ static bool is_same_series(const struct series_list *l, label_set_id a, label_se
     return true;
 }
 
-/* NULL: too many, or memory is short. */
+/* NULL: too many, or if out of memory. */
 static struct series *series_of(struct series_list *l, label_set_id set, struct arena *a)
 {
     if (l->of_set[set])

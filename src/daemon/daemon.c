@@ -499,7 +499,7 @@ static bool start_http(struct daemon *d, struct error *err)
     d->http = http_server_start(&d->http_settings, err);
     if (!d->http)
         return false;
-    engine_note(d->report, "HTTP is served at port %u", http_server_port(d->http));
+    engine_note(d->report, "HTTP is served on port %u", http_server_port(d->http));
     write_address(d);
     return true;
 }

@@ -23,7 +23,7 @@ struct flame_levels {
 };
 
 /* At most `nodes` nodes (0: all): those with the largest totals; the rest of each is
- * called "other". False with err set when memory is short. Call flame_levels_deinit in
+ * called "other". False with err set when out of memory. Call flame_levels_deinit in
  * any case. */
 bool flame_levels_init(struct flame_levels *f, const struct profile *p, size_t nodes,
                        struct error *err);

@@ -34,12 +34,12 @@ struct daemon_history {
     struct daemon_store_state state; /* under the lock */
 };
 
-bool daemon_history_init(struct daemon_history *h); /* false when memory is short */
+bool daemon_history_init(struct daemon_history *h); /* false when out of memory */
 
 /* Takes the window's profile, which may be NULL. Names and metrics must be valid until the
- * next call, which has those that are not stored again. Fixes the store if
- * it is not as it was left, and stores what is pending. Returns false and sets err if the store
- * cannot be written. */
+ * next call, which passes those again that are not stored. Fixes the store if it is not in
+ * the last known state, and stores what is pending. Returns false and sets err if the
+ * store cannot be written. */
 bool daemon_history_add(struct daemon_history *h, const struct store_window *w,
                         struct error *err);
 

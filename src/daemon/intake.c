@@ -31,7 +31,7 @@ static enum key_state state_of(const struct daemon_intake *t, uint64_t key)
     return KEY_FREE;
 }
 
-/* When memory is short, the key is not known later. */
+/* When out of memory, the key is not known later. */
 static void set_state(struct daemon_intake *t, uint64_t key, enum key_state state)
 {
     struct daemon_key_generation *g = &t->generations[0];
@@ -91,7 +91,8 @@ void daemon_intake_settle(struct daemon_intake_claims *c, bool stored)
 
 /* --- Storing ---------------------------------------------------------------------------- */
 
-/* What the store keeps by size is not known in advance. */
+/* This considers only the maximum age. It is not known in advance which samples the size limit
+ * removes. */
 uint64_t daemon_intake_oldest(const struct daemon_intake *t, uint64_t now)
 {
     uint64_t age = t->history->limits.age;

@@ -42,7 +42,7 @@ struct daemon_intake_claims {
     size_t count, cap;
 };
 
-bool daemon_intake_init(struct daemon_intake *t); /* false when memory is short */
+bool daemon_intake_init(struct daemon_intake *t); /* false when out of memory */
 void daemon_intake_deinit(struct daemon_intake *t);
 
 /* The functions of struct ingest; the context is a struct daemon_intake_claims. */

@@ -29,11 +29,11 @@ struct daemon_metrics {
     struct store_metric_block unstored[DAEMON_METRIC_BLOCKS];
 };
 
-bool daemon_metrics_init(struct daemon_metrics *m); /* false when memory is short */
+bool daemon_metrics_init(struct daemon_metrics *m); /* false when out of memory */
 void daemon_metrics_deinit(struct daemon_metrics *m);
 
 /* Reads the metrics if the second `now` (ns, time of day) has none yet. `time`: ns of the
- * monotonic clock. When memory is short, the second has no values. Returns whether m->before is a
+ * monotonic clock. When out of memory, the second has no values. Returns whether m->before is a
  * new reading. */
 bool daemon_metrics_turn(struct daemon_metrics *m, uint64_t time, uint64_t now);
 

@@ -18,7 +18,7 @@ struct daemon_metric_names {
 };
 
 /* Writes what the memory and the store have. `m` NULL: the store only. Returns false with
- * err set if the store cannot be read, or memory is short. */
+ * err set if the store cannot be read, or if out of memory. */
 bool daemon_metrics_reply(struct daemon_metrics *m, const char *store,
                           const struct store_span *span,
                           const struct daemon_metric_names *names, struct output *out,

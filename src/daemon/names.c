@@ -12,13 +12,13 @@
 #define PENDING_MAX ((size_t)16384) /* addresses */
 #define LATE_MAX ((size_t)16384)
 
-/* A child starts when so many addresses wait, or the first has waited so long. */
+/* A child starts when BATCH addresses wait, or the first has waited for WAIT_MAX. */
 #define BATCH ((size_t)64)
 #define WAIT_MAX (20 * NS)
 #define BETWEEN (5 * NS)
 
-/* The next child waits so many times as long as the last one used a CPU: on a machine where new
- * programs start all the time, naming still has a small share. */
+/* The wait for the next child is this many times the CPU time of the last child: on a
+ * machine where new programs start all the time, naming still has a small share. */
 #define SHARE 1500
 #define BETWEEN_MAX (300 * NS)
 #define JIT_AGAIN (60 * NS) /* until a perf map is read again */

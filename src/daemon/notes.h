@@ -27,7 +27,7 @@ struct daemon_notes {
 };
 
 /* Reads the notes of the store at that location. Lines that are not valid are left out. False
- * when memory is short. */
+ * when out of memory. */
 bool daemon_notes_init(struct daemon_notes *n, const char *store);
 void daemon_notes_deinit(struct daemon_notes *n);
 

@@ -24,12 +24,12 @@ struct daemon_processes {
     uint64_t until;      /* the reply is valid; os_clock_monotonic */
 };
 
-bool daemon_processes_init(struct daemon_processes *p); /* false when memory is short */
+bool daemon_processes_init(struct daemon_processes *p); /* false when out of memory */
 void daemon_processes_deinit(struct daemon_processes *p);
 
 /* Writes them as JSON: {"time":1790000000,"count":312,"processes":[{"pid":1,"name":"init",
  * "cpu":12,...}]}. Rates are per second: cpu in ms, read and written in bytes. All who
- * ask before `until` (os_clock_monotonic) get the same. False when memory is short. */
+ * ask before `until` (os_clock_monotonic) get the same. False when out of memory. */
 bool daemon_processes_write(struct daemon_processes *p, struct output *out,
                             uint64_t *until);
 

@@ -19,7 +19,7 @@ void profile_type_of(const struct profile *p, event_id event, struct profile_typ
 /* The type of CPU time. */
 void profile_type_cpu(struct profile_type *type);
 
-/* Retains the samples of that type, as event 1. False when memory is short. */
+/* Retains the samples of that type, as event 1. False when out of memory. */
 bool profile_type_retain(struct profile *p, struct str id);
 
 #endif

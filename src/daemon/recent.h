@@ -16,7 +16,7 @@ struct daemon_recent {
     uint64_t asked;          /* ns of the monotonic clock; 0: never */
 };
 
-bool daemon_recent_init(struct daemon_recent *r); /* false when memory is short */
+bool daemon_recent_init(struct daemon_recent *r); /* false when out of memory */
 void daemon_recent_deinit(struct daemon_recent *r);
 
 /* Whether somebody asked within the last 30 s. */

@@ -177,7 +177,7 @@ void daemon_recording_turn(struct daemon_recording *r, struct os_wait *wait)
         finish(r);
     if (r->state == RECORDING_RUNS && r->stops && !r->has_stopped) {
         os_job_stop(&r->job);
-        r->has_stopped = true; /* a second signal would end it at once */
+        r->has_stopped = true; /* a second signal would end it immediately */
     }
     os_lock_release(&r->lock);
 }

@@ -34,7 +34,8 @@ struct daemon_recording {
     char path[4200];  /* of the result */
 };
 
-/* The result is stored beside the store; in /tmp if that is a server. False when memory is short. */
+/* The result is stored beside the store; in /tmp if that is a server. False when out of
+ * memory. */
 bool daemon_recording_init(struct daemon_recording *r, const char *store);
 
 /* Ends what runs, and removes the result. */

@@ -22,7 +22,7 @@ struct daemon_samples {
     struct perf_profile *reader; /* NULL: no sample came since the reader started */
     struct builder raw[2];       /* stacks of the reader's locations: current, later */
     bool ready[2];
-    bool failed; /* memory is short */
+    bool failed; /* out of memory */
 };
 
 void daemon_samples_init(struct daemon_samples *s);
@@ -37,7 +37,7 @@ void daemon_samples_name(struct daemon_samples *s, bool learned);
 
 /* Makes a profile of the current window and begins the next, which ends at `until`.
  * `offset` is added to the times. *p is NULL if there is no sample. Returns false and
- * sets err if memory is short: the samples are then lost. */
+ * sets err if out of memory: the samples are then lost. */
 bool daemon_samples_cut(struct daemon_samples *s, uint64_t until, uint64_t offset,
                         struct profile **p, struct error *err);
 
@@ -45,12 +45,12 @@ bool daemon_samples_cut(struct daemon_samples *s, uint64_t until, uint64_t offse
 bool daemon_samples_has_later(const struct daemon_samples *s);
 
 /* Makes a profile of the current window's samples from `from` on, before `to`, with their
- * own times. The caller destroys it. NULL if there is none, or when memory is short. */
+ * own times. The caller destroys it. NULL if there is none, or when out of memory. */
 struct profile *daemon_samples_recent(struct daemon_samples *s, uint64_t from,
                                       uint64_t to);
 
 /* Makes a profile of the current window so far. `offset` is added to the times. The caller
- * destroys it. NULL if there is none, or when memory is short. */
+ * destroys it. NULL if there is none, or when out of memory. */
 struct profile *daemon_samples_so_far(struct daemon_samples *s, uint64_t offset);
 
 /* True if the reader uses so much memory that a new one should start. */

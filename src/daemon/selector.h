@@ -19,14 +19,14 @@ struct selector {
 };
 
 /* Adds the matchers of the text, which may be empty. The text must outlive it. False
- * with err set if it is invalid, or memory is short. */
+ * with err set if it is invalid, or if out of memory. */
 bool selector_add(struct selector *s, struct str text, struct error *err);
 
 /* By label set: the value of the label; empty if the set has none. The arena owns the
- * array; NULL when memory is short. */
+ * array; NULL when out of memory. */
 struct str *selector_values(const struct profile *p, struct str key, struct arena *a);
 
-/* Retains the samples that match. False when memory is short. */
+/* Retains the samples that match. False when out of memory. */
 bool selector_apply(const struct selector *s, struct profile *p);
 
 #endif

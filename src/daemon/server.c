@@ -46,7 +46,7 @@ static bool start_http(struct server *s, struct error *err)
     if (!s->http)
         return false;
     engine_note(s->report, "serving %s", settings->store);
-    engine_note(s->report, "HTTP is served at port %u", http_server_port(s->http));
+    engine_note(s->report, "HTTP is served on port %u", http_server_port(s->http));
     return true;
 }
 

@@ -95,7 +95,7 @@ struct annotations {
 struct annotate_collector;
 
 /* A collector for a number of recordings, which are read one after the other. It fills
- * the result at the end of the last one. NULL if memory is short. */
+ * the result at the end of the last one. NULL if out of memory. */
 struct annotate_collector *annotate_collector_create(struct annotations *a,
                                                      int recordings);
 void annotate_collector_destroy(struct annotate_collector *c);

@@ -103,7 +103,7 @@ static bool is_exact(struct str requested, struct str name)
            str_equal(requested, name_without_arguments(name));
 }
 
-/* The number of the event in the list of all recordings; 0 when memory is short. */
+/* The number of the event in the list of all recordings; 0 when out of memory. */
 static uint32_t event_of(struct annotate_collector *c, const struct perf_event *e)
 {
     size_t before = c->events.count;

@@ -13,7 +13,7 @@ struct annotation_code {
 };
 
 /* Completes a function that has names, sampled addresses and their sum: adds the range,
- * the lines and the instructions. Returns false if memory is short. */
+ * the lines and the instructions. Returns false if out of memory. */
 bool annotation_build(struct annotation *f, const struct annotation_code *code,
                       const struct resolver *resolver, struct arena *arena);
 

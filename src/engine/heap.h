@@ -26,10 +26,10 @@ struct engine_heap_result {
  * installation has it. False with err set if there is none. */
 bool engine_heap_library(const char *name, char *path, size_t size, struct error *err);
 
-/* Runs the command until it ends, or records a running process. Returns the profile, which the caller owns; NULL with
- * err set if the command did not run, the process cannot be recorded, or memory is short. Its events: peak, leaked and
- * allocated (bytes), allocations and, where every event is recorded, temporary
- * (counts). */
+/* Runs the command until it ends, or records a running process. Returns the profile,
+ * which the caller owns; NULL with err set if the command did not run, the process
+ * cannot be recorded, or if out of memory. Its events: peak, leaked and allocated
+ * (bytes), allocations and, where every event is recorded, temporary (counts). */
 struct profile *engine_heap(const struct engine_heap_settings *settings,
                             struct engine_heap_result *result,
                             const struct engine_report *report, struct error *err);

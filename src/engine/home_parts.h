@@ -49,7 +49,7 @@ struct home_files {
     size_t count;
 };
 
-/* Reads the list again. False if memory is short. */
+/* Reads the list again. False if out of memory. */
 bool home_files_read(struct home_files *f);
 void home_files_write(const struct home_files *f, struct json_writer *w);
 

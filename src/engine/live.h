@@ -52,7 +52,7 @@ bool engine_live_open(struct engine_live *l, struct error *err);
 void engine_live_close(struct engine_live *l);
 
 /* Samples until turn() returns false. Reports how to get the names of modules without
- * symbols. Returns false and sets err if reading fails or memory is short. */
+ * symbols. Returns false and sets err if reading fails or if out of memory. */
 bool engine_live_run(struct engine_live *l, const struct engine_report *report,
                      struct error *err);
 

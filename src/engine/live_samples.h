@@ -2,10 +2,10 @@
 /* The samples of a live recording: they are added up by stack while they are read, and
  * become a profile on request.
  *
- * Memory does not grow with time. At each refresh, old samples lose weight or are
- * dropped at once, and samples with almost no weight are dropped with their stacks. The
- * reader's memory grows with the number of processes: when live_samples_full returns
- * true, end the reading, detach, and start a new one. */
+ * Memory does not grow with time. At each refresh, old samples lose weight or are dropped
+ * immediately, and samples with almost no weight are dropped with their stacks. The
+ * reader's memory grows with the number of processes: when live_samples_full returns true,
+ * end the reading, detach, and start a new one. */
 #ifndef STOKE_ENGINE_LIVE_SAMPLES_H
 #define STOKE_ENGINE_LIVE_SAMPLES_H
 
@@ -26,7 +26,7 @@ struct live_samples {
     struct perf_profile *reader; /* NULL: no sample came since the last detach */
     struct builder raw;          /* stacks of the reader's locations */
     bool ready;                  /* raw is initialized */
-    bool failed;                 /* memory is short */
+    bool failed;                 /* out of memory */
     double largest;              /* weight of a single sample */
 };
 
@@ -34,8 +34,8 @@ struct live_samples {
 struct perf_consumer live_samples_consumer(struct live_samples *s);
 
 /* Makes s->shown of the current samples, then reduces their weights. Call it while the
- * reader reads, for example from its source. Returns false and sets err if memory is
- * short. */
+ * reader reads, for example from its source. Returns false and sets err
+ * if out of memory. */
 bool live_samples_refresh(struct live_samples *s, struct error *err);
 
 /* True if the reader uses so much memory that a new one should start. */

@@ -47,7 +47,7 @@ struct profile *engine_load(const struct load_settings *settings, int file_count
                             struct error *err);
 
 /* A thread pool for the work after reading, with as many threads as the settings allow.
- * NULL when memory is short: callers then work without threads. The caller destroys it
+ * NULL when out of memory: callers then work without threads. The caller destroys it
  * with os_thread_pool_destroy. */
 struct os_thread_pool *engine_load_thread_pool(const struct load_settings *settings);
 

@@ -25,7 +25,7 @@ struct merge {
 };
 
 /* Adds the profile of the file with that name to the whole; `part` is consumed. False
- * if memory is short. */
+ * if out of memory. */
 bool merge_add(struct merge *m, struct builder *whole, struct builder *part,
                const char *file);
 

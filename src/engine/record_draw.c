@@ -115,8 +115,8 @@ static int draw_in_child(void *context)
     return 1;
 }
 
-/* In a process of its own: if a signal ends it, or memory is short, this process still can
- * report it and retain the recording. */
+/* In a separate process: if a signal ends it, or if memory allocation fails, this
+ * process can still report the failure and retain the recording. */
 static bool draw_watched(struct drawing_work *w, struct os_wait *wait, struct error *err)
 {
     struct os_child child;

@@ -23,7 +23,7 @@ struct sources {
 /* Reads them: regular files that are text and whose names have the suffix of a source
  * file, up to a total size that is reasonable for a page. `folders`: of --source-dir; a
  * file is searched for in them by its whole path, then by shorter and shorter ends of
- * the path. False, with err set, if memory is short or a directory does not exist; call
+ * the path. False, with err set, if out of memory or a directory does not exist; call
  * deinit in every case. */
 bool sources_read(struct sources *s, const struct profile *p,
                   const struct name_list *folders, struct error *err);

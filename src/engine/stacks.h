@@ -67,7 +67,7 @@ bool stacks_read(struct stacks *s, const struct stacks_request *request,
 void stacks_deinit(struct stacks *s);
 
 /* A profile with one sample for each thread, of the event "threads". NULL, with err set, when
- * memory is short. The caller owns it. */
+ * out of memory. The caller owns it. */
 struct profile *stacks_profile(const struct stacks *s, struct error *err);
 
 #endif

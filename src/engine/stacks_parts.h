@@ -56,7 +56,7 @@ void stacks_close_modules(struct stacks_reader *r);
  * read. */
 bool stacks_capture_thread(struct stacks_reader *r, int64_t tid, struct error *err);
 
-/* stacks_frames.c: makes the frames of a thread. False when memory is short. */
+/* stacks_frames.c: makes the frames of a thread. False when out of memory. */
 bool stacks_make_frames(struct stacks_reader *r, struct stacks_thread *thread,
                         const struct stacks_capture *capture);
 

@@ -110,7 +110,7 @@ static struct stat_row describe_row(enum stat_rows rows, const struct record_cou
     return row;
 }
 
-/* Finds the row of that description, or adds it. False if memory is short. */
+/* Finds the row of that description, or adds it. False if out of memory. */
 static bool put_row(struct stat_table *t, const struct stat_row *row, uint32_t *index)
 {
     for (*index = 0; *index < t->row_count; ++*index)

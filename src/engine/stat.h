@@ -54,7 +54,7 @@ struct engine_stat_settings {
     char *const *command;          /* ends with NULL; or NULL */
     uint64_t runs;                 /* of the command; at least 1 */
     uint64_t interval;             /* ns between reports; 0: none */
-    uint64_t interval_count;       /* the run ends after so many; 0: no limit */
+    uint64_t interval_count;       /* the run ends after this number; 0: no limit */
     uint64_t duration, delay;      /* ns; 0: no limit, no delay */
     enum stat_rows rows;
     bool unscaled;

@@ -134,7 +134,8 @@ static void put_function(struct callgrind_writer *w, const struct paths *paths,
     if (p->module_count > 1)
         put_numbered(w, called ? "cob" : "ob", path, profile_string(p, path));
     put_numbered(w, called ? "cfi" : "fl", f->file, profile_string(p, f->file));
-    struct str name = strings_get(&paths->labels, label); /* and the module's */
+    /* the function's name; NUL and the module's name may follow */
+    struct str name = strings_get(&paths->labels, label);
     put_numbered(w, called ? "cfn" : "fn", label + 1, str_head(name, str_find(name, 0)));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* FireSim's stack text (TracerV's output format 2), for the tools that read it: one
- * line at the begin and one at the end of each function, with the cycle.
+ * line at the start and one at the end of each function, with the cycle.
  *
  *   Indent: 2, Start label: do_trap_ecall_u, At cycle: 125
  *   Indent: 2, End label: do_trap_ecall_u, End cycle: 162

@@ -44,7 +44,7 @@ struct ranking {
     struct pool_task task; /* first member, so that the task is the ranking */
     struct arena arena;
     const struct strings *labels;
-    uint32_t *rank; /* by label * 2 + (1 if followed by ';'); NULL if memory is short */
+    uint32_t *rank; /* by label * 2 + (1 if followed by ';'); NULL if out of memory */
 };
 
 struct folded_writer {
@@ -76,7 +76,7 @@ static bool comes_between(struct str name, struct str label)
 
 /* Ranks all labels, both alone and followed by ';'. Only the former are sorted: a name
  * is followed by the labels that sort before the name with ';', then by that. NULL if
- * memory is short. */
+ * out of memory. */
 static uint32_t *rank_labels(struct arena *a, const struct strings *labels)
 {
     size_t count = labels->count, open = 0;
@@ -317,7 +317,7 @@ static uint32_t row_thread(const struct row *r)
     return r->thread_rank;
 }
 
-/* Sorts row indices by a key below `bound`; stable. False if memory is short. */
+/* Sorts row indices by a key below `bound`; stable. False if out of memory. */
 static bool sort_by_key(struct folded_writer *w, const uint32_t *from, uint32_t *to,
                         uint32_t (*key)(const struct row *r), size_t bound)
 {

@@ -20,7 +20,7 @@ struct folded_text {
     bool differential; /* the base precedes the weight */
 };
 
-/* Writes all lines, in parallel if there are many. False if memory is short. */
+/* Writes all lines, in parallel if there are many. False if out of memory. */
 bool folded_text_write(const struct folded_text *text, const struct thread_pool *pool,
                        struct output *out);
 

@@ -12,7 +12,7 @@ extern const char viewer_page[], viewer_page_end[];
 extern const char viewer_graphviz[], viewer_graphviz_end[];
 
 /* Writes the page, with the profile in it if p is not NULL. False, with err set, if
- * the program was built without the viewer, or memory is short. */
+ * the program was built without the viewer, or if out of memory. */
 bool html_put_page(const struct profile *p, const struct export_options *options,
                    struct output *out, struct error *err);
 

@@ -73,7 +73,7 @@ struct palette_map {
     bool changed;  /* palette_map_set added or changed a colour */
 };
 
-/* False if memory is short. */
+/* False if out of memory. */
 bool palette_map_init(struct palette_map *m);
 void palette_map_deinit(struct palette_map *m);
 

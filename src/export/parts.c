@@ -19,7 +19,7 @@ static bool sample_before(const void *context, uint32_t a, uint32_t b)
     return thread_x != thread_y ? thread_x < thread_y : x->time < y->time;
 }
 
-/* The part that the sample belongs to, added if it is new; NULL if memory is short. */
+/* The part that the sample belongs to, added if it is new; NULL if out of memory. */
 static struct sample_part *part_of(struct sample_parts *parts, struct arena *a,
                                    event_id event, uint32_t thread, size_t at)
 {

@@ -23,7 +23,7 @@ struct sample_parts {
     size_t count, cap;
 };
 
-/* The arrays are allocated from the arena. False if memory is short. */
+/* The arrays are allocated from the arena. False if out of memory. */
 bool sample_parts_init(struct sample_parts *parts, struct arena *a,
                        const struct profile *p, const struct calltree_options *tree);
 

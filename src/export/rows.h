@@ -16,7 +16,7 @@ struct rows {
     double rest; /* the self weight of rows that are not shown */
 };
 
-/* False, with err set, if memory is short; call deinit in every case. */
+/* False, with err set, if out of memory; call deinit in every case. */
 bool rows_init(struct rows *r, const struct profile *p,
                const struct export_options *options, event_id event, struct error *err);
 void rows_deinit(struct rows *r);

@@ -67,7 +67,7 @@ static inline double svg_row_y(const struct svg_drawing *d, uint32_t row)
 #define SVG_EDGE_LEAST 3.0 /* pixels of a box with lines at its ends */
 
 /* svg_boxes.c: the boxes, one element each, and the lines between them. False if
- * memory is short. */
+ * out of memory. */
 void svg_write_boxes(struct svg_drawing *d);
 bool svg_write_edges(struct svg_drawing *d);
 

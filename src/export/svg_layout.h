@@ -45,7 +45,7 @@ struct svg_layout_options {
     bool before;
 };
 
-/* False if memory is short. */
+/* False if out of memory. */
 bool svg_layout_init(struct svg_layout *l, const struct calltree *t,
                      const struct svg_layout_options *options, struct error *err);
 void svg_layout_deinit(struct svg_layout *l);

@@ -271,7 +271,7 @@ static bool begins_closure(struct str part)
 }
 
 /* The start of the last part of a qualified name, and of the longest run of parts that
- * fits (text.len if none does). "alloc::vec::Vec<a::T>::push" has four parts. A path
+ * fits (text.len if none fits). "alloc::vec::Vec<a::T>::push" has four parts. A path
  * with more words after it ("f /lib/a.js") is not a qualified name; "{{closure}}"
  * belongs to the part before it. */
 static size_t find_parts(struct str text, double room, const struct svg_font *f,

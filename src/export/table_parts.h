@@ -29,7 +29,7 @@ struct table {
 };
 
 /* Makes the tree and, unless the tree is requested, the rows. False, with err set, if
- * memory is short; call deinit in every case. */
+ * out of memory; call deinit in every case. */
 bool table_init(struct table *t, const struct profile *p,
                 const struct export_options *options, event_id event, struct error *err);
 void table_deinit(struct table *t);

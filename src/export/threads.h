@@ -13,7 +13,7 @@ struct thread_set {
     uint32_t *of_thread; /* the item of each of the profile's threads */
 };
 
-/* The arrays are allocated from the arena. False if memory is short. */
+/* The arrays are allocated from the arena. False if out of memory. */
 bool thread_set_init(struct thread_set *set, struct arena *a, const struct profile *p,
                      enum thread_style style);
 

@@ -125,7 +125,7 @@ static void answer(struct http_server *s, const struct http_totals *totals,
     if (r->body.failed) {
         output_deinit(&r->body);
         *r = (struct http_reply){.type = "text/plain; charset=utf-8"};
-        refuse(r, MHD_HTTP_INTERNAL_SERVER_ERROR, "Memory is short.\n");
+        refuse(r, MHD_HTTP_INTERNAL_SERVER_ERROR, "Out of memory.\n");
     }
 }
 

@@ -21,7 +21,7 @@ struct http_shares {
     struct http_share items[HTTP_SHARES_MAX];
 };
 
-bool http_shares_init(struct http_shares *s); /* false when memory is short */
+bool http_shares_init(struct http_shares *s); /* false when out of memory */
 void http_shares_deinit(struct http_shares *s);
 
 /* Writes the key of a request: its path, its arguments and the accepted encodings. */

@@ -16,10 +16,10 @@ struct http_streams {
     bool stops;
 };
 
-bool http_streams_init(struct http_streams *s); /* false when memory is short */
+bool http_streams_init(struct http_streams *s); /* false when out of memory */
 void http_streams_deinit(struct http_streams *s);
 
-/* A reply that begins with `text`. NULL if there are too many, or memory is short. */
+/* A reply that begins with `text`. NULL if there are too many, or if out of memory. */
 struct MHD_Response *http_stream_create(struct http_streams *s, struct MHD_Connection *c,
                                         struct str text);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output of AIX procstack and of Solaris pstack, from which it derives: all threads of
- * a process, one dump or several in sequence.
+/* Output of Solaris pstack, and of AIX procstack, whose format is derived from it: all
+ * threads of a process, one dump or several in sequence.
  *
  *   11928: /usr/bin/appl -x
  *   ---------- tid# 6901809 (pthread ID:    258) ----------

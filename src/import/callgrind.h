@@ -63,11 +63,11 @@ struct callgrind {
                         .function_count = 1,         \
                         .call_count = 1})
 
-/* Finds or adds the function with that name, file and module. 0 if memory is short. */
+/* Finds or adds the function with that name, file and module. 0 if out of memory. */
 uint32_t callgrind_function_of(struct callgrind *c, string_id name, string_id file,
                                string_id module);
 
-/* Finds or adds the call from c->function to c->called. NULL if memory is short. It is
+/* Finds or adds the call from c->function to c->called. NULL if out of memory. It is
  * valid until the next call is added. */
 struct callgrind_call *callgrind_call_of(struct callgrind *c);
 

@@ -26,7 +26,7 @@
 #define COLUMNS_MAX 5
 #define SCHEMA_MAX 32
 #define NESTED_MAX 16      /* nested processes */
-#define FRAMES_FEW 4096    /* a table of so many is cached for each thread */
+#define FRAMES_FEW 4096    /* a table of at most this size is cached for each thread */
 #define INTERVAL_MOST 1e12 /* milliseconds */
 
 enum table_number { SAMPLES, STACKS, FRAMES, FUNCTIONS, SOURCES, TABLES };

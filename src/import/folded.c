@@ -139,9 +139,8 @@ static bool is_time(struct str word)
 
 struct words {
     size_t count; /* outside of brackets */
-    bool
-        marked; /* one has characters that occur in function names and not in sentences */
-    bool row;   /* one is a time, or ends as words in a table or list do */
+    bool marked;  /* a word has characters of function names that sentences do not have */
+    bool row;     /* a word is a time, or ends like a word in a table or list */
 };
 
 static struct words words_of(struct str text)

@@ -42,13 +42,13 @@ struct gprof {
     double precision; /* of a time in the file */
 };
 
-/* Finds or adds the function with that key. 0 if memory is short. */
+/* Finds or adds the function with that key. 0 if out of memory. */
 uint32_t gprof_function(struct gprof *g, uint64_t key);
 
 /* The same for a name as gprof writes it: "work <cycle 1> [4]", by its number if it has one. */
 uint32_t gprof_function_named(struct gprof *g, struct str name);
 
-/* Finds or adds the call. NULL if memory is short. */
+/* Finds or adds the call. NULL if out of memory. */
 struct gprof_call *gprof_call(struct gprof *g, uint32_t caller, uint32_t callee);
 
 /* Adds stacks to the builder: an event for the time, and one for the calls. The sum of

@@ -126,7 +126,7 @@ static bool is_inner(const struct walk *w, const struct gprof_call *call)
     return w->states[call->caller].component == w->states[call->callee].component;
 }
 
-/* How much of the callee's component the call has. */
+/* The share of the entries of the callee's component that this call makes. */
 static double part_of(const struct walk *w, const struct gprof_call *call)
 {
     double entered = component_of(w, call->callee)->entered;

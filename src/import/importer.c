@@ -110,7 +110,7 @@ bool import_part(const struct importer *im, struct source *in,
     bool ok = im->read(in, options, b, err);
     struct input_location first = {.line = in->long_line, .offset = UINT64_MAX};
     builder_warn_location(
-        b, "a line longer than the limit, skipped; --limits x8 raises the limit",
+        b, "a skipped line, longer than the limit; --limits x8 raises the limit",
         in->long_lines, &first);
     return ok;
 }

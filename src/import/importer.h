@@ -32,8 +32,8 @@ enum ghc_column { GHC_TIME, GHC_TICKS, GHC_BYTES };
 
 /* What a user can request of an importer. All zero is the default of `stoke fold`. */
 struct import_options {
-    /* frames without symbol have offsets that do not depend on the boot, also in the kernel;
-     * those of callers are offsets of the call */
+    /* the offsets of frames without a symbol do not depend on the boot, also in the kernel;
+     * the offset of a caller is that of the call */
     bool stable_offsets;
     bool addresses; /* keep addresses of frames without symbol; with `every_address`, of
                        all frames */
@@ -139,8 +139,8 @@ bool import_read(const struct importer *im, struct source *in,
                  const struct import_options *options, struct builder *b,
                  struct error *err);
 
-/* Only these checks, for a builder whose parts were read separately: `before` is the
- * count of samples (facts.samples) that it held at first. */
+/* Does only these checks, for a builder whose parts were read separately. `before` is the
+ * count of samples (facts.samples) in the builder before the first part was read. */
 bool import_check(const struct importer *im, const struct import_options *options,
                   struct builder *b, uint64_t before, struct error *err);
 

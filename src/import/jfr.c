@@ -749,8 +749,7 @@ static bool has_class(const struct jfr *r, uint32_t kind)
     return false;
 }
 
-/* The samples of one event after those of another, because the first event is shown
- * first. */
+/* Reads the samples event by event, because the first event is shown first. */
 static void read_chunk(struct jfr *r, struct str chunk)
 {
     clear_chunk(r);
@@ -794,7 +793,7 @@ static bool read_chunks(struct jfr *r, struct str all, struct error *err)
                 return true;
             }
             error_set(err,
-                      "a flight recording of version %u; stoke reads versions 2 and up",
+                      "a flight recording of version %u; stoke reads version 2 and later",
                       major);
             error_at_offset(err, 4);
             return error_hint(err,

@@ -14,7 +14,7 @@ struct json_rule {
     const char *all[4], *any[4];
 };
 
-/* The score of the first rule that applies to the text or outline; 0 if none does. */
+/* The score of the first rule that applies to the text or outline; 0 if none applies. */
 int json_probe(struct str head, const struct json_rule *rules);
 
 /* Counts a warning at the reader's position. `what` is a literal. */

@@ -37,7 +37,7 @@ struct mapped {
     stack_id *stacks; /* by stack of `raw` */
 };
 
-/* False if memory is short; mapped_deinit may be called even then. */
+/* False if out of memory; mapped_deinit may be called even then. */
 bool mapped_init(struct mapped *m, struct builder *b,
                  const struct import_options *options);
 void mapped_deinit(struct mapped *m);
@@ -51,7 +51,7 @@ void mapped_call(struct mapped *m, uint64_t address);
 /* Ends the current stack; its number among the collected ones. */
 stack_id mapped_stack(struct mapped *m);
 
-/* Names all addresses. False if memory is short. The innermost frames for which `drop`
+/* Names all addresses. False if out of memory. The innermost frames for which `drop`
  * returns true are left out, unless all of the stack would be. */
 bool mapped_finish(struct mapped *m,
                    bool (*drop)(struct str module, struct str function));

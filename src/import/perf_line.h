@@ -68,8 +68,9 @@ struct perf_head {
 bool perf_find_head(struct str line, struct perf_head *h);
 
 /* The beginning of a header line without an ID, as perf script -F comm,ip,sym or -F event,ip,sym
- * prints it: some of comm, CPU, time, period and event; or nothing. It has no more form than
- * that: only a stack line behind it shows that it is a header. False if it cannot be one. */
+ * prints it: some of comm, CPU, time, period and event; or nothing. It has no other
+ * characteristics: only a stack line after it shows that it is a header. False if it cannot be
+ * one. */
 bool perf_find_loose_head(struct str line, struct perf_head *h);
 
 /* Whether the line begins like a frame of a stack: with a tab, and an address at the right of 16

@@ -88,7 +88,7 @@ static double read_count(struct str text)
     return valid && value * scale < VALUE_MOST ? value * scale : -1;
 }
 
-/* "252  of event 'cycles'", with the name in quotes, and more behind it */
+/* "252  of event 'cycles'", with the name in quotes, and more after it */
 static void begin_event(struct reader *r, struct str rest)
 {
     struct report *report = &r->report;
@@ -366,7 +366,7 @@ static uint32_t parent_at(struct reader *r, size_t column)
     return r->open_count ? r->open[r->open_count - 1].last : REPORT_NO_NODE;
 }
 
-/* "--56.35%--work" behind the bar in that column; false if it has another form. */
+/* "--56.35%--work" after the bar in that column; false if it has another form. */
 static bool read_branch(struct reader *r, size_t column, struct str text)
 {
     struct str rest = str_skip(text, 2), dashes = STR("--"), hidden = STR("[...]");

@@ -7,9 +7,9 @@
  * then the kernel's sched_stat_* events give the time it slept. Threads that are still
  * off CPU at the end are skipped, because their time is unknown.
  *
- * A sched_stat_* event has the stack of the waker. If the options request wakers, the stack
- * of the wait continues with it, leaf first, and with the waker's name; in chains, a frame
- * "-" and the stack of the waker's own last wait follow. */
+ * A sched_stat_* event has the stack of the waker. If the options request wakers, this stack
+ * is appended to the stack of the wait, leaf first, and the waker's name follows. In chains,
+ * a frame "-" and the stack of the last wait of the waker follow as well. */
 #include "base/array.h"
 #include "base/idmap.h"
 #include "base/number.h"
@@ -186,8 +186,8 @@ static void add_waker(struct sched_reader *r, uint32_t sleeper)
     builder_path_add(r->b, builder_named_frame(r->b, r->waker));
     bool chained = r->options->wake_chains && waker && waker->chain;
     if (chained && r->b->path.count + waker->chain_depth >= CHAIN_MOST) {
-        builder_warn(r->b, "a chain of wakers that is too long was cut", r->lines.number,
-                     1, STR(""));
+        builder_warn(r->b, "a chain of wakers that is too long was truncated",
+                     r->lines.number, 1, STR(""));
     } else if (chained) {
         builder_path_add(r->b, builder_named_frame(r->b, STR("-")));
         add_stack(r, waker->chain);

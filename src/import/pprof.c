@@ -304,7 +304,7 @@ static uint64_t file_offset(const struct pprof *r, const struct entry *mapping,
 {
     size_t index = (size_t)(mapping - r->mappings.items);
     if (index >= r->range_cap)
-        return 0; /* memory is short */
+        return 0; /* out of memory */
     const struct mapping_range *at = &r->ranges[index];
     bool inside = address >= at->start && address < at->end;
     bool is_user = mapping->mapping.kind == FRAME_USER;

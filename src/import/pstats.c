@@ -20,7 +20,7 @@
 #define NANOSECONDS 1e9
 #define SECONDS_MOST 1e9
 #define CALLS_MOST 1e15
-#define NUMBERS_MAX 64 /* of one caller: four for each merged profile */
+#define NUMBERS_MAX 64 /* that are read of one caller; each merged profile has four */
 
 /* The items of a function's value. */
 enum function_item { PRIMITIVE_CALLS, CALLS, SELF, TOTAL, CALLERS };
@@ -103,7 +103,7 @@ static bool is_key(const struct marshal *m, uint32_t key)
     return marshal_text(m, marshal_next(m, at), &text);
 }
 
-/* The function with that key; 0 if it is not a key, or if memory is short. */
+/* The function with that key; 0 if it is not a key, or if out of memory. */
 static uint32_t function_of(struct pstats *s, uint32_t node)
 {
     struct callgrind *c = &s->graph;

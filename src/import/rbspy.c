@@ -21,7 +21,7 @@ struct rbspy {
     const struct import_options *options;
     struct lines lines;
     event_id event;
-    bool failed; /* memory is short */
+    bool failed; /* out of memory */
 };
 
 /* A sample being read. */

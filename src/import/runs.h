@@ -19,7 +19,7 @@ struct runs {
     uint64_t expanded; /* frames so far */
 };
 
-/* The arena owns the memory. False when memory is short. */
+/* The arena owns the memory. False when out of memory. */
 bool runs_init(struct runs *r, struct builder *b, struct arena *a);
 
 /* The node of the frames below `parent` (0: the root). `key`, not 0, is the caller's number

@@ -220,7 +220,7 @@ static void go_on(struct speedscope *r, double at)
     r->started = true;
 }
 
-/* Counts how often each frame is open. NULL if memory is short. */
+/* Counts how often each frame is open. NULL if out of memory. */
 static uint32_t *times_open(struct speedscope *r, frame_id frame)
 {
     size_t count = (size_t)frame + 1;
@@ -307,7 +307,7 @@ static void read_sample_labels(struct speedscope *r)
 {
     struct json *j = &r->json;
     if (r->stacks_met || r->weights_met)
-        json_warn(j, &r->parts, "labels of samples after the samples");
+        json_warn(j, &r->parts, "labels that come after their samples");
     if (!json_enter(j, JSON_ARRAY))
         return;
     while (json_item(j)) {

@@ -272,7 +272,7 @@ static void put_sample(struct sysprof *s, const struct sysprof_frame *f,
     enum perf_misc mode = put_chain(s, f, b, count, &chain);
     struct str addresses = output_contents(&chain);
     put(&body, event, 8);
-    output_str(&body, str_part(addresses, 8, 8)); /* behind the marker */
+    output_str(&body, str_part(addresses, 8, 8)); /* after the marker */
     if (addresses.len < 16)
         put(&body, 0, 8);
     put(&body, (uint32_t)f->pid, 4);

@@ -53,7 +53,7 @@ struct sysprof_names {
 bool sysprof_next(struct str *rest, bool big_endian, struct sysprof_frame *f,
                   bool *damaged);
 
-/* Collects the names of all frames. False if memory is short. */
+/* Collects the names of all frames. False if out of memory. */
 bool sysprof_names_read(struct sysprof_names *n, struct str frames, bool big_endian);
 void sysprof_names_deinit(struct sysprof_names *n);
 

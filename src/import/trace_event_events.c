@@ -27,7 +27,7 @@ static bool same_process(const void *context, uint32_t id)
     return a->pid == t->record.pid && a->pid_text == t->record.pid_text;
 }
 
-/* The track of the current event, made on first use; 0 if memory is short. */
+/* The track of the current event, made on first use; 0 if out of memory. */
 uint32_t trace_event_track(struct trace *t)
 {
     const struct record *e = &t->record;

@@ -15,7 +15,7 @@ static string_id name_of(const struct trace *t, frame_id frame)
     return t->b->profile->frames[frame].name;
 }
 
-/* The state of that name. NULL if memory is short. */
+/* The state of that name. NULL if out of memory. */
 static struct named *named(struct trace *t, string_id name)
 {
     size_t count = (size_t)name + 1;

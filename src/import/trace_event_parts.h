@@ -149,7 +149,7 @@ uint32_t trace_event_take_node(struct trace *t);
 /* trace_event_events.c: reads the current array of events. */
 void trace_event_events(struct trace *t);
 
-/* The track of t->record, made on first use; 0 if memory is short. */
+/* The track of t->record, made on first use; 0 if out of memory. */
 uint32_t trace_event_track(struct trace *t);
 
 /* The model's thread of a track. */
@@ -163,7 +163,7 @@ void trace_event_add_profiles(struct trace *t);
 /* trace_event_marks.c: makes spans of begins and ends. */
 void trace_event_pair(struct trace *t);
 
-/* trace_event_spans.c: the sorted indices of `count` items; NULL if memory is short. */
+/* trace_event_spans.c: the sorted indices of `count` items; NULL if out of memory. */
 uint32_t *trace_event_sorted(struct trace *t, size_t count, const void *items,
                              bool (*before)(const void *, uint32_t, uint32_t));
 

@@ -10,7 +10,7 @@
 /* For events that overlap without being nested: how often each may be split, on
  * average. */
 #define RESTS_EACH 16
-/* The sorted indices of `count` items; NULL if memory is short. */
+/* The sorted indices of `count` items; NULL if out of memory. */
 uint32_t *trace_event_sorted(struct trace *t, size_t count, const void *items,
                              bool (*before)(const void *, uint32_t, uint32_t))
 {

@@ -20,7 +20,7 @@ void trace_event_sample(struct trace *t)
                                .event = builder_string(t->b, output_contents(&e->name))};
 }
 
-/* The node with that index. NULL if memory is short. */
+/* The node with that index. NULL if out of memory. */
 static struct node *node_at(struct trace *t, uint32_t number)
 {
     size_t count = (size_t)number + 1;

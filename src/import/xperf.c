@@ -66,7 +66,7 @@ static void add_symbol(struct reader *r, struct str symbol)
     builder_path_add(r->b, builder_frame(r->b, &f));
 }
 
-/* Cuts the next symbol off; one that contains a slash, as "operator/", has no "!" behind it. */
+/* Cuts the next symbol off; one that contains a slash, as "operator/", has no "!" after it. */
 static struct str next_symbol(struct str *stack)
 {
     struct str all = *stack, symbol = str_cut(stack, '/');

@@ -206,7 +206,7 @@ static bool is_stored(const struct profile *p, const struct sample_label *l)
 }
 
 /* By label set of the profile: the set of the builder, with the labels of the agent. NULL when
- * memory is short. */
+ * out of memory. */
 static label_set_id *map_label_sets(struct ingest *in, const struct profile *p,
                                     const struct ingest_labels *labels)
 {

@@ -6,8 +6,8 @@
  * the labels of the agent: `service`, `host` and its others.
  *
  * Everything is pure, and the input is hostile: sizes, counts and depths are bounded, and a
- * body that is not what its protocol says is refused as a whole, with a message that says
- * what is wrong. */
+ * body that violates its protocol is refused as a whole, with a message that states the
+ * reason. */
 #ifndef STOKE_INGEST_INGEST_H
 #define STOKE_INGEST_INGEST_H
 
@@ -72,7 +72,7 @@ struct ingest {
     struct arena arena; /* of one request */
 };
 
-/* False when memory is short. Call ingest_deinit in any case. */
+/* False when out of memory. Call ingest_deinit in any case. */
 bool ingest_init(struct ingest *in, struct error *err);
 void ingest_deinit(struct ingest *in);
 

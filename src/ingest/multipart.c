@@ -81,7 +81,7 @@ bool multipart_init(struct multipart *m, struct str content_type, struct str bod
     return true;
 }
 
-/* The fields of a part, up to the empty line; *rest begins behind it. */
+/* The fields of a part, up to the empty line; *rest begins after it. */
 static bool read_head(struct multipart *m, struct str *rest, struct multipart_part *part,
                       struct error *err)
 {
@@ -108,7 +108,7 @@ bool multipart_next(struct multipart *m, struct multipart_part *part, struct err
     while (rest.len && (rest.ptr[0] == ' ' || rest.ptr[0] == '\t'))
         rest = str_skip(rest, 1);
     if (!str_starts(rest, STR("\r\n")))
-        return fail(m, "no line ends behind a boundary", err);
+        return fail(m, "a boundary is not followed by the end of the line", err);
     if (m->parts++ == MULTIPART_PARTS_MAX)
         return fail(m, "it has too many parts", err);
     rest = str_skip(rest, 2);

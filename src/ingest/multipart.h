@@ -10,7 +10,7 @@
 #define MULTIPART_BOUNDARY_MAX 70 /* bytes, of the standard */
 
 struct multipart {
-    struct str rest;                            /* begins behind a boundary */
+    struct str rest;                            /* begins after a boundary */
     char delimiter[MULTIPART_BOUNDARY_MAX + 5]; /* "\r\n--" and the boundary */
     size_t delimiter_length;
     size_t parts; /* so far */

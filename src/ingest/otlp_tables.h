@@ -42,7 +42,7 @@ struct otlp_tables {
     size_t path_cap;
 };
 
-/* Reads the dictionary of a request of so many bytes. False with err set if it is damaged: also
+/* Reads the dictionary of a request of `size` bytes. False with err set if it is damaged: also
  * if it refers to entries that do not exist. */
 bool otlp_tables_read(struct otlp_tables *t, struct ingest *in,
                       struct proto_reader dictionary, size_t size, struct error *err);

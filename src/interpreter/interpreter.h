@@ -73,7 +73,7 @@ struct interpreter_frame {
     struct str function; /* the qualified name if the version has it; empty: unknown */
     struct str file;     /* or empty */
     uint32_t line;       /* 0: unknown */
-    bool is_entry;       /* called by native code: frames behind it belong to another
+    bool is_entry;       /* called by native code: frames after it belong to another
                             native frame of the interpreter's loop */
     bool is_native;      /* a function of native code: no loop executes it */
     bool is_hidden;      /* not a function: only the mark of an entry */
@@ -126,7 +126,7 @@ struct interpreter {
 
     /* Reads the stack of a thread; replaces the frames. `stack->frames` grows in `scratch`,
      * names are in the runtime's arena. Should not run while the thread executes. False when
-     * memory is short. */
+     * out of memory. */
     bool (*stack)(struct interpreter_runtime *r, const struct interpreter_thread *thread,
                   struct interpreter_stack *stack, struct arena *scratch);
 
@@ -137,7 +137,7 @@ struct interpreter {
     bool (*layout)(const struct interpreter_runtime *r, struct interpreter_walk *walk);
 
     /* Names a frame that the kernel found: its function, file and line. False if the code
-     * object is not there any more, or if memory is short. Names are in the runtime's arena. */
+     * object is not there any more, or if out of memory. Names are in the runtime's arena. */
     bool (*describe)(struct interpreter_runtime *r,
                      const struct interpreter_walk_frame *walked,
                      struct interpreter_frame *frame);
@@ -145,8 +145,8 @@ struct interpreter {
 
 extern const struct interpreter *const interpreters[]; /* ends with NULL */
 
-/* Searches a runtime of the interpreter. `r` is initialised; `access` and `arena` must outlive
- * it. */
+/* Searches for a runtime of the interpreter. `r` is initialised; `access` and `arena`
+ * must outlive it. */
 enum interpreter_found interpreter_find(const struct interpreter *interpreter,
                                         const struct interpreter_access *access,
                                         struct arena *arena,

@@ -77,7 +77,7 @@ enum merge_result interpreter_merge(const enum interpreter_native *roles,
     bool stack_is_whole = stack->end == INTERPRETER_WHOLE;
     for (size_t i = 0; i < native_count; i++)
         loops += roles[i] == NATIVE_LOOP;
-    /* at the begin and the end of a call, the innermost loop has no frame */
+    /* at the start and the end of a call, the innermost loop has no frame */
     size_t without = stack_is_whole && segments && loops == segments + 1;
     loops -= without;
     /* a truncated list has fewer entries: the leaf's side still matches */
@@ -153,7 +153,7 @@ enum merge_result interpreter_merge_chain(const enum interpreter_native *roles,
             misses++;
             put_segment(&m);
         } else {
-            break; /* the rest is behind the native frames */
+            break; /* the rest is after the native frames */
         }
     }
     doubtful |= put_natives(&m, roles, from, native_count);

@@ -22,7 +22,7 @@ enum merge_result {
 
 /* Decides about native functions of the runtime without a name, leaf first: in a stripped
  * runtime, they are most often calls from the loop to the loop; those that the innermost loop
- * called may do work, but for a part of that loop. */
+ * called may do work, unless they are a part of that loop. */
 void interpreter_settle(const struct interpreter *interpreter,
                         enum interpreter_native *roles, size_t count);
 
@@ -35,8 +35,9 @@ enum merge_result interpreter_merge(const enum interpreter_native *roles,
 
 /* The same for a runtime whose frames are native frames (INTERPRETER_WALK_CHAIN): each replaces
  * the native frame with its address, in `addresses`. A builtin does so only if it has no native
- * name. Innermost frames without a native one are left out: they may have ended. DOUBTFUL: a further
- * frame has no native one, and stands behind the last that has one; or a loop has no frame. */
+ * name. Innermost frames without a native one are left out: they may have ended. DOUBTFUL: a
+ * further frame has no native one, and is after the last frame that has one; or a loop has no
+ * frame. */
 enum merge_result interpreter_merge_chain(const enum interpreter_native *roles,
                                           const uint64_t *addresses, size_t native_count,
                                           bool is_whole,

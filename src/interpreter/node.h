@@ -12,7 +12,7 @@
 #define NODE_TAG INTERPRETER_WALK_OBJECT_TAG
 #define NODE_WORD 8
 
-/* Where a version has its fields: offsets from the begin of an object. Most are symbols of the
+/* Where a version has its fields: offsets from the start of an object. Most are symbols of the
  * program (v8dbg_*), see node.c. */
 struct node_layout {
     uint32_t map_type;
@@ -38,7 +38,7 @@ struct node_layout {
 /* A function that was read. An address may be reused, so `check` is compared. */
 struct node_function {
     uint32_t check;
-    uint32_t line; /* of its begin; 0: unknown */
+    uint32_t line; /* of its start; 0: unknown */
     struct str name, file;
     uint64_t lines; /* the key of the lines of its script; 0: none */
 };
@@ -85,15 +85,17 @@ static inline uint32_t node_number(uint64_t value)
     return node_is_object(value) ? 0 : (uint32_t)(value >> 32);
 }
 
-/* The type of an object; UINT32_MAX if it is none, or is not readable. Failure is not sticky. */
+/* The type of an object; UINT32_MAX if the word is not an object or is not readable.
+ * Failure is not sticky. */
 uint32_t node_type(struct memory *m, const struct node_layout *l, uint64_t object);
 
 /* Receives characters of a string, one or two bytes each. */
 typedef void node_characters(void *context, const unsigned char *bytes, size_t count,
                              unsigned width);
 
-/* Reads at most `most` characters of a string of any form; false, with what could be read, if
- * it is none, has too many parts, or is not readable. Failure is not sticky. */
+/* Reads at most `most` characters of a string of any form. False if the object is not a string,
+ * has too many parts, or is not readable; characters before the failure are passed to `take`.
+ * Failure is not sticky. */
 bool node_string_read(struct memory *m, const struct node_layout *l, uint64_t string,
                       uint64_t most, node_characters *take, void *context);
 

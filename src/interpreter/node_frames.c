@@ -4,7 +4,7 @@
 #include "interpreter/node.h"
 #include "interpreter/walk_chain.h"
 
-/* Names the frames of the chain; false when memory is short. */
+/* Names the frames of the chain; false when out of memory. */
 static bool add_frames(struct interpreter_runtime *r, struct interpreter_chain *chain,
                        struct interpreter_stack *stack, struct arena *scratch)
 {

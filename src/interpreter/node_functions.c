@@ -139,7 +139,7 @@ static bool is_there(const struct node *node, struct memory *m,
     return !m->failed && interpreter_walk_check(script, literal) == walked->check;
 }
 
-/* The function, from the cache if it is unchanged; NULL if memory is short or too much was
+/* The function, from the cache if it is unchanged; NULL if out of memory or too much was
  * cached. */
 static const struct node_function *find_function(struct node *node, struct memory *m,
                                                  uint64_t shared, uint32_t check,

@@ -60,7 +60,7 @@ static uint64_t script_key(struct memory *m, const struct node_layout *l, uint64
     return hash_mix(hash_bytes(file.ptr, file.len) ^ id, length ^ HASH_A) | 1;
 }
 
-/* The lines with a key, which are empty if they are new; NULL if memory is short. */
+/* The lines with a key, which are empty if they are new; NULL if out of memory. */
 static struct node_lines *lines_of(struct node *node, uint64_t key, struct arena *arena)
 {
     uint64_t *index = idmap_put(&node->by_script, arena, key);

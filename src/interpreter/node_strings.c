@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strings of V8. The type of a string says its form: characters behind its head, in one or two
+/* Strings of V8. The type of a string says its form: characters after its head, in one or two
  * bytes each; two strings, one after the other; a part of another string; another string
  * instead of it; characters outside the heap. */
 #include "base/utf8.h"

@@ -151,8 +151,8 @@ static bool holds_gil(struct memory *m, const struct python *p, uint64_t interpr
            memory_u32(m, gil + PYTHON_GIL_LOCKED) == 1 && !m->failed;
 }
 
-/* Searches the threads of one interpreter. A thread of several interpreters has a state in
- * each: one that executes frames is preferred. */
+/* Searches for a thread among those of one interpreter. A thread of several
+ * interpreters has a state in each: one that executes frames is preferred. */
 static bool find_thread(struct memory *m, const struct python *p, uint64_t interpreter,
                         const struct interpreter_thread_ids *ids,
                         struct interpreter_thread *thread)

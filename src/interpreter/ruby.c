@@ -34,7 +34,7 @@ static const struct ruby_layout layouts[] = {
 
 /* --- The runtime -------------------------------------------------------------------- */
 
-/* Reads digits, and skips the byte behind them; false if there are none. */
+/* Reads digits, and skips the byte after them; false if there are none. */
 static bool take_number(struct str *text, uint32_t *value)
 {
     size_t digits = 0;

@@ -65,7 +65,7 @@ bool ruby_describe(struct interpreter_runtime *r,
                    const struct interpreter_walk_frame *walked,
                    struct interpreter_frame *frame);
 
-/* A String as UTF-8; empty, and m->failed, if it is none. */
+/* A String as UTF-8; empty, with m->failed set, if the value is not a String. */
 struct str ruby_string(struct memory *m, uint64_t value, struct arena *arena);
 
 /* An element of an Array; 0 if there is none. */

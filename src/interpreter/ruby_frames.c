@@ -130,7 +130,7 @@ static bool is_there(const struct ruby *ruby, struct memory *m,
     return !m->failed && check == walked->check;
 }
 
-/* The function, from the cache if it is unchanged; NULL if memory is short or too much was
+/* The function, from the cache if it is unchanged; NULL if out of memory or too much was
  * cached. */
 static const struct ruby_code *find_code(struct ruby *ruby, struct memory *m,
                                          const struct interpreter_walk_frame *walked,
@@ -191,7 +191,7 @@ bool ruby_describe(struct interpreter_runtime *r,
 
 /* --- Stacks ------------------------------------------------------------------------- */
 
-/* Adds a frame; false when memory is short. */
+/* Adds a frame; false when out of memory. */
 static bool add_frame(struct interpreter_runtime *r, struct memory *m,
                       const struct interpreter_walk_frame *walked,
                       struct interpreter_stack *stack, struct arena *scratch)
@@ -210,7 +210,7 @@ static bool add_frame(struct interpreter_runtime *r, struct memory *m,
     return added != NULL;
 }
 
-/* Adds frames up to `end`; false when memory is short. *is_last: the outermost one was
+/* Adds frames up to `end`; false when out of memory. *is_last: the outermost one was
  * reached. */
 static bool add_piece(struct interpreter_runtime *r, struct memory *m, uint64_t at,
                       uint64_t size, bool *is_last, struct interpreter_stack *stack,

@@ -19,11 +19,11 @@
 #define ARRAY_INSIDE_SHIFT 15
 #define ARRAY_INSIDE_MAX 3
 
-/* The table of names has parts of so many names, each with its string and its symbol. */
+/* The table of names has parts of PART names, each name with its string and its symbol. */
 #define PART 512
 #define SCOPE_SHIFT 4 /* bits of an id that are not its number */
 
-/* Searches of the table, and objects among which it is searched. */
+/* Searches of the table, and objects that are searched for it. */
 #define SEARCHES_MAX 4
 #define MARKED_MAX 64
 
@@ -105,7 +105,7 @@ static bool is_table(struct memory *m, uint64_t array)
     return is;
 }
 
-/* Searches the table of names: the list has Arrays of objects. */
+/* Searches for the table of names: the list has Arrays of objects. */
 static void find_names(struct ruby *ruby, struct memory *m)
 {
     uint64_t vm = memory_u64(m, ruby->vm);

@@ -5,8 +5,8 @@
 #define ATTEMPTS 4
 #define CALLS_MAX 8 /* that the thread may have begun while it was read */
 
-/* From 3.11 on the frames of a thread are in one stack, callers below: so much of it is read at
- * once. */
+/* From 3.11 on the frames of a thread are in one stack, callers below: this many bytes
+ * are read in one step. */
 #define WINDOW ((size_t)8192)
 #define PAGE ((uint64_t)4096)
 

@@ -3,8 +3,8 @@
  * (os/interpreter_stacks.h), where its programs are not allowed.
  *
  * The frames are read in few pieces. Then the innermost frame must be the same as before, or
- * a caller of it, or a function that it has called; otherwise the thread has gone on too far,
- * and the frames are read again. */
+ * a caller of it, or a function that it has called; otherwise the thread has executed too
+ * much since, and the frames are read again. */
 #ifndef STOKE_INTERPRETER_WALK_H
 #define STOKE_INTERPRETER_WALK_H
 

@@ -89,7 +89,7 @@ bool interpreter_array_frame(struct memory *m, const struct interpreter_walk *l,
     return !m->failed;
 }
 
-/* The bytes of a frame, read with those behind it; NULL if they are not readable. */
+/* The bytes of a frame, read with those after it; NULL if they are not readable. */
 static const unsigned char *frame_bytes(struct walk *w, uint64_t frame)
 {
     uint32_t size = w->layout->frame_size;
@@ -105,7 +105,7 @@ static const unsigned char *frame_bytes(struct walk *w, uint64_t frame)
     return w->window + (frame - w->start);
 }
 
-/* What a frame contains, but for the instruction. */
+/* What a frame contains, except the instruction. */
 static uint64_t contents(const struct interpreter_walk *l, const unsigned char *bytes)
 {
     return memory_get_u64(bytes + l->frame_code) * 3 ^

@@ -10,7 +10,7 @@
 bool interpreter_array_bounds(struct memory *m, const struct interpreter_walk *l,
                               uint64_t state, uint64_t *first, uint64_t *end);
 
-/* Reads a frame; false if it is none: below the outermost frame, or, with m->failed, not
+/* Reads a frame; false if there is none: below the outermost frame, or, with m->failed, not
  * readable. `bytes` are layout->frame_size of them. *is_stale is set if the frame was replaced
  * meanwhile: its method is another one than that of its code, and is left out. */
 bool interpreter_array_frame(struct memory *m, const struct interpreter_walk *l,

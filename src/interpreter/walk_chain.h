@@ -18,7 +18,7 @@ struct interpreter_chain {
     bool is_cut;    /* the frame is not readable */
 };
 
-/* Finds the next frame of a function, and goes on to its caller: *frame, and the address that
+/* Finds the next frame of a function, and moves to its caller: *frame, and the address that
  * it executes. False at the end of the stack, or with memory->failed after too much work. */
 bool interpreter_chain_next(struct interpreter_chain *c,
                             struct interpreter_walk_frame *frame, uint64_t *pc);

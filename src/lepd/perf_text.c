@@ -128,7 +128,7 @@ static void add_row(struct report *r, const struct sample *s)
     r->weight += s->weight;
 }
 
-/* Sorts the indexes of the rows; NULL when memory is short. */
+/* Sorts the indexes of the rows; NULL when out of memory. */
 static uint32_t *sort_rows(struct report *r,
                            bool (*before)(const void *, uint32_t, uint32_t))
 {
@@ -140,7 +140,7 @@ static uint32_t *sort_rows(struct report *r,
     return order;
 }
 
-/* Merges equal rows; false when memory is short. */
+/* Merges equal rows; false when out of memory. */
 static bool merge_rows(struct report *r)
 {
     uint32_t *order = sort_rows(r, row_before);

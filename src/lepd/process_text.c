@@ -33,7 +33,7 @@ static uint64_t cpu_share(const struct lepd_machine *m, const struct process_cou
     return lived ? (uint64_t)(ticks * 1000 / TICKS / (double)lived) : 0;
 }
 
-/* Indexes of the processes in descending order of `key`; NULL when memory is short. */
+/* Indexes of the processes in descending order of `key`; NULL when out of memory. */
 static struct sort_key *sort_processes(const struct lepd_machine *m, struct arena *a,
                                        uint64_t (*key)(const struct lepd_machine *m,
                                                        const struct process_counters *p))

@@ -33,8 +33,8 @@ enum lepd_error {
 /* Writes the whole reply of an error. `id` as in struct lepd_request. */
 void lepd_reply_error(struct output *o, enum lepd_error error, const char *id);
 
-/* The client LEPV takes a reply as complete when these bytes occur in what one recv of
- * 2,048 bytes returns, and what follows them has to be in it too. */
+/* The client LEPV considers a reply complete when the result of one recv of 2,048 bytes contains
+ * these bytes. The bytes that follow them must be in the same result. */
 #define LEPD_END "lepdendstring"
 #define LEPD_CLIENT_PIECE 2048
 

@@ -416,7 +416,7 @@ static bool start(struct lepd_server *s, const char *address, bool any_address,
     if (!any_address && !os_stream_address_is_local(address)) {
         error_set(err, "LEPD has no authentication, and %s is not a loopback address",
                   address);
-        return error_hint(err, "listen at " LEPD_ADDRESS
+        return error_hint(err, "listen on " LEPD_ADDRESS
                                ", and forward the port: ssh -L 12307:localhost:12307");
     }
     s->stream = os_stream_server_open(address, LEPD_CLIENTS_MAX, &protocol, s, err);

@@ -2,7 +2,7 @@
 /* A LEPD connection as a state machine: bytes in, bytes out. It knows no sockets and never
  * waits.
  *
- * Replies have the order of the requests. Some replies are complete at once; for others,
+ * Replies have the order of the requests. Some replies are complete immediately; for others,
  * the session reports the method in `waiting`, and reads no further request until its owner
  * supplies the text. Memory is bounded: a session reads no request while it has much to
  * send, and long texts are shared between sessions. */
@@ -23,7 +23,7 @@ struct lepd_text {
     struct output escaped; /* a buffer; owned */
 };
 
-/* Makes a text from a result; NULL when memory is short. The caller owns a reference. */
+/* Makes a text from a result; NULL when out of memory. The caller owns a reference. */
 struct lepd_text *lepd_text_create(struct str result);
 struct lepd_text *lepd_text_hold(struct lepd_text *t);
 void lepd_text_release(struct lepd_text *t); /* NULL is allowed */
@@ -33,7 +33,7 @@ struct lepd_session {
     const struct lepd_method *waiting;
     bool ends;   /* to be closed when all is sent */
     bool closed; /* set by the owner: the client sends no more */
-    bool failed; /* memory is short: to be closed now */
+    bool failed; /* out of memory: to be closed now */
 
     /* Private fields. */
     struct lepd_framer framer;
@@ -55,7 +55,7 @@ size_t lepd_session_room(const struct lepd_session *s);
 /* Receives bytes, at most as many as it has room for, and answers what it can. */
 void lepd_session_receive(struct lepd_session *s, struct str bytes);
 
-/* Supplies the text for `waiting`, and goes on. The session takes a reference of its own.
+/* Supplies the text for `waiting`, and continues. The session takes a reference of its own.
  * NULL: the result is not available. */
 void lepd_session_supply(struct lepd_session *s, struct lepd_text *text);
 
@@ -71,7 +71,7 @@ static inline bool lepd_session_is_over(const struct lepd_session *s)
  * the next call that changes the session. */
 size_t lepd_session_output(const struct lepd_session *s, struct str pieces[LEPD_PIECES]);
 
-/* Removes that many bytes, which were sent, and goes on with what was received before. */
+/* Removes that many bytes, which were sent, and continues with what was received before. */
 void lepd_session_sent(struct lepd_session *s, size_t count);
 
 #endif

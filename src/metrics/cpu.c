@@ -14,7 +14,7 @@ const char *cpu_mode_name(enum cpu_mode mode)
     return mode_names[mode];
 }
 
-/* Reads a line "cpu3 1 2 3"; false only when memory is short. */
+/* Reads a line "cpu3 1 2 3"; false only when out of memory. */
 static bool parse_cpu(struct str name, struct str rest, struct arena *a,
                       struct cpu_counters *out, bool *has_all)
 {

@@ -39,7 +39,7 @@ struct cpu_counters {
 };
 
 /* Reads the text of /proc/stat. Unknown lines are skipped. False if it has no line "cpu",
- * or when memory is short. */
+ * or when out of memory. */
 bool cpu_counters_parse(struct str text, struct arena *a, struct cpu_counters *out);
 
 /* The time of that CPU; NULL if it is offline. */

@@ -19,7 +19,7 @@ struct metric_fields {
 };
 
 /* Reads lines "NAME VALUE" and "NAME: VALUE kB"; the result refers to the text. Other lines
- * are skipped. False when memory is short. */
+ * are skipped. False when out of memory. */
 bool metric_fields_parse(struct str text, struct arena *a, struct metric_fields *out);
 
 /* The value of that name; 0 if there is none. */

@@ -55,7 +55,7 @@ enum metrics_parts {
 };
 
 /* Reads the parts at that time. What a machine does not have stays empty. Returns false
- * when memory is short. Call metrics_deinit in any case. */
+ * when out of memory. Call metrics_deinit in any case. */
 bool metrics_read(struct metrics *m, const struct metrics_source *source, unsigned parts,
                   uint64_t time, uint64_t wall);
 void metrics_deinit(struct metrics *m);

@@ -6,7 +6,7 @@
 #include "model/sample_labels.h"
 #include <stdlib.h>
 
-/* Each table is a column and an index over it. This is the row that is searched for. */
+/* Each table is a column and an index over it. This is the row to search for. */
 struct lookup {
     const struct profile *profile;
     const void *row;
@@ -19,7 +19,8 @@ _Static_assert(sizeof(struct stack) == sizeof(struct trie_node) &&
                    offsetof(struct stack, frame) == offsetof(struct trie_node, key),
                "the nodes of the tree are the stacks");
 
-#define TOO_DEEP "a stack that is deeper than the limit was cut; --limits x8 raises it"
+#define TOO_DEEP \
+    "a stack that is deeper than the limit was truncated; --limits x8 raises it"
 #define TOO_MANY \
     "a frame above the limit of all stacks was left out; --limits x8 raises it"
 
@@ -141,7 +142,7 @@ static void cut_deep_stacks(struct builder *b, uint32_t *depths, stack_id *renum
 }
 
 /* Stacks may be built frame by frame, so their depth is checked at the end. This is rare:
- * a stack that is too deep has more frames than most profiles. If memory is short, the arena
+ * a stack that is too deep has more frames than most profiles. If out of memory, the arena
  * has the error. */
 static void bound_depth(struct builder *b)
 {
@@ -375,7 +376,7 @@ static bool same_labelled_sample(const void *context, uint32_t id)
 }
 
 /* The slot that holds the number of the sample's row, plus one; it holds 0 where there is
- * no such row yet. NULL when memory is short. A sample without labels has the same hash
+ * no such row yet. NULL when out of memory. A sample without labels has the same hash
  * whether others have labels or not, so rows are found when the first labels come. */
 static uint32_t *find_row(struct builder *b, const struct sample *s, label_set_id labels)
 {
@@ -421,7 +422,7 @@ static bool set_labels(struct builder *b, label_set_id labels)
     return true;
 }
 
-/* Makes room for a row of the samples; NULL when memory is short. */
+/* Makes room for a row of the samples; NULL when out of memory. */
 static inline struct sample *append_row(struct builder *b, label_set_id labels)
 {
     struct profile *p = b->profile;

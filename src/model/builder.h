@@ -41,7 +41,7 @@ struct builder {
     const struct limits *limits;
 };
 
-/* False when memory is short; then only builder_deinit may be called. */
+/* False when out of memory; then only builder_deinit may be called. */
 bool builder_init(struct builder *b, enum build_mode mode);
 
 /* Sets the limits, which outlive the builder; limits_default at first. NULL: the
@@ -60,7 +60,8 @@ static inline bool builder_failed(const struct builder *b)
     return b->profile->arena.failed;
 }
 
-/* Frees an importer's scratch memory. If it was short, the builder has failed, too. */
+/* Frees an importer's scratch memory. If an allocation of it failed, the builder has
+ * failed, too. */
 static inline void builder_end_scratch(struct builder *b, struct arena *scratch)
 {
     b->profile->arena.failed |= scratch->failed;

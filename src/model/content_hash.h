@@ -35,7 +35,7 @@ struct content_hashes {
     struct content_hash *frames, *stacks;
 };
 
-/* Takes one step per frame and stack. False, with err set, when memory is short; deinit in
+/* Takes one step per frame and stack. False, with err set, when out of memory; deinit in
  * every case. The profile need not outlive the hashes. */
 bool content_hashes_init(struct content_hashes *h, const struct profile *p,
                          struct error *err);

@@ -45,7 +45,7 @@ const struct process *processes_find(const struct processes *p, uint32_t pid)
 }
 
 /* The process, which the caller is going to change; it is added if it is new. NULL when
- * memory is short. */
+ * out of memory. */
 static struct process *change(struct processes *p, uint32_t pid)
 {
     uint64_t *at = idmap_put(&p->pids, &p->arena, pid);

@@ -38,7 +38,7 @@ struct processes {
     size_t task_count, task_cap;
 };
 
-/* False when memory is short; deinit is safe in every case. The struct must not be
+/* False when out of memory; deinit is safe in every case. The struct must not be
  * moved. */
 bool processes_init(struct processes *p);
 void processes_deinit(struct processes *p);
@@ -64,7 +64,7 @@ const struct process *processes_find(const struct processes *p, uint32_t pid);
 /* The process ran code of its new program: the old maps are removed. */
 void processes_ran(struct processes *p, uint32_t pid);
 
-/* The thread, which is added if it is new; NULL when memory is short. */
+/* The thread, which is added if it is new; NULL when out of memory. */
 struct task *processes_task(struct processes *p, uint32_t tid);
 
 static inline struct str task_name(const struct processes *p, const struct task *t)

@@ -211,7 +211,7 @@ struct profile {
 void profile_destroy(struct profile *p); /* NULL is allowed */
 
 /* A copy of the profile, which the caller owns: a snapshot of a builder's profile. NULL
- * when memory is short. */
+ * when out of memory. */
 struct profile *profile_copy(const struct profile *p);
 
 static inline struct str profile_string(const struct profile *p, string_id id)

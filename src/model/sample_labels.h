@@ -15,7 +15,7 @@
 #define LABELS_MAX 128
 #define TOO_MANY_LABELS "labels of a sample above the limit were left out"
 
-/* The ID of the label, which is added if it is new; 0 when memory is short. The strings
+/* The ID of the label, which is added if it is new; 0 when out of memory. The strings
  * are strings of the profile. */
 label_id builder_label(struct builder *b, const struct sample_label *label);
 label_id builder_label_text(struct builder *b, struct str key, struct str text);
@@ -25,7 +25,7 @@ label_id builder_label_number(struct builder *b, struct str key, int64_t number,
 /* The set of these labels, in any order; 0 if there are none. Sorts `labels`. */
 label_set_id builder_label_set(struct builder *b, label_id *labels, size_t count);
 
-/* The set with one more label; 0 when memory is short. This takes constant time if
+/* The set with one more label; 0 when out of memory. This takes constant time if
  * labels are added in the order of their IDs. */
 label_set_id builder_label_set_add(struct builder *b, label_set_id set, label_id label);
 
@@ -34,7 +34,7 @@ label_set_id builder_copy_label_set(struct builder *b, const struct profile *oth
                                     label_set_id set);
 
 /* By label set of the other profile: the set in this one. The builder owns the array.
- * NULL when memory is short. */
+ * NULL when out of memory. */
 label_set_id *builder_map_label_sets(struct builder *b, const struct profile *other);
 
 /* Writes the value: "web-3", "4096 bytes". */
@@ -46,7 +46,7 @@ static inline struct str sample_label_key(const struct profile *p, label_id labe
 }
 
 /* By label set: its first label of that key, or 0. The arena owns the array; NULL when
- * memory is short. */
+ * out of memory. */
 label_id *label_sets_find(const struct profile *p, struct str key, struct arena *a);
 
 /* True if a label has that key. Otherwise false; err lists the keys of the profile. */

@@ -94,7 +94,7 @@ static bool is_container(struct str group, struct str name)
            !str_has(runtime, STR("conmon")); /* podman's monitor of the container */
 }
 
-/* True if the group is the one that is searched. */
+/* True if the search is for this group. */
 static bool visit_group(struct group_search *s, struct str group, const char *path)
 {
     bool service = s->kind == OS_CGROUP_SERVICE;

@@ -52,7 +52,7 @@ bool os_child_detach(struct os_child *c, char *const *argv, const char *output,
 bool os_child_ended(struct os_child *c);
 
 /* Sends SIGTERM, and SIGCONT in case the process is stopped. Returns false if no
- * process runs. A process that was not started exits at once. */
+ * process runs. A process that was not started exits immediately. */
 bool os_child_terminate(struct os_child *c);
 
 /* Waits until the process has ended. */

@@ -88,7 +88,7 @@ static enum stop wait_for_stop(struct os_injection *i, uint64_t end)
     return result;
 }
 
-/* Lets the thread go on to the start or the end of a system call. */
+/* Continues the thread to the start or the end of a system call. */
 static enum stop next_call(struct os_injection *i, uint64_t end)
 {
     enum stop stop;

@@ -2,7 +2,7 @@
 /* Calls functions of another process, on one of its threads (ptrace(2)). The thread was
  * stopped (inspect.h); it uses a stack of its own meanwhile, and no signal is delivered
  * to it. At the end, its registers, its signal mask and its errno are as before, and a
- * system call that it was in is restarted, as after any stop. Other threads go on.
+ * system call that it was in is restarted, as after any stop. Other threads continue.
  *
  * The caller must know that the thread holds no lock that the called functions take. Only
  * x86-64; the process must have no filter of system calls (seccomp(2)).

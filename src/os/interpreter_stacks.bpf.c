@@ -60,7 +60,7 @@ struct {
     __uint(max_entries, 1);
 } rooms SEC(".maps");
 
-/* Code objects that were seen: the process reads the name of a new one at once. */
+/* Code objects that were seen: the process reads the name of a new one immediately. */
 struct filter {
     uint64_t codes[FILTER_SIZE];
 };
@@ -107,7 +107,7 @@ static __always_inline uint64_t innermost_frame(struct walk *w)
     return read_u64(w, frame + w->p.cframe_frame);
 }
 
-/* The interpreter behind a link to it; 0: there is none. Ends of lists are links to their
+/* The interpreter that a link refers to; 0: there is none. Ends of lists are links to their
  * heads. */
 static __always_inline uint64_t linked_interpreter(const struct walk *w, uint64_t link)
 {
@@ -253,7 +253,7 @@ static __always_inline uint64_t method_of(struct walk *w, uint64_t environment)
     return object == INTERPRETER_WALK_OBJECT_METHOD ? method & ~INTERPRETER_WALK_BITS : 0;
 }
 
-/* A frame of an array; false: it is none, or not readable. */
+/* A frame of an array; false: there is none, or it is not readable. */
 static __always_inline bool make_array_frame(struct walk *w, struct room *room,
                                              struct interpreter_walk_frame *f)
 {

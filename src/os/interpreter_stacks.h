@@ -23,7 +23,7 @@ struct os_interpreter_stacks {
     void *program; /* the skeleton; NULL: not open */
     void *ring;
     int handle;  /* descriptor of the program, for os_perf_attach */
-    int records; /* readable when there are records that should be read at once */
+    int records; /* readable when there are records that should be read immediately */
     interpreter_stacks_each *each;
     void *context;
 };

@@ -21,7 +21,7 @@ static void *map(size_t length)
     return at == MAP_FAILED ? NULL : at;
 }
 
-/* Maps whole pages at an address aligned to large pages; NULL when memory is short. */
+/* Maps whole pages at an address aligned to large pages; NULL when out of memory. */
 static char *map_aligned(size_t length)
 {
     char *at = map(length);

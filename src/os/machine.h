@@ -26,8 +26,8 @@ uint64_t os_own_peak_bytes(void);
 /* Its resident memory now; 0 if it is unknown. */
 uint64_t os_own_bytes(void);
 
-/* Whether the time stamp counters of all CPUs count alike, as one clock: then the kernel
- * uses them for its own. */
+/* Whether the time stamp counters of all CPUs are synchronized, as one clock: then the kernel
+ * uses them for its clock. */
 bool os_clock_is_ticks(void);
 
 /* Resolution of the monotonic clock, in ns. */

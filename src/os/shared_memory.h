@@ -17,13 +17,13 @@ struct os_shared_memory {
 bool os_shared_memory_create(struct os_shared_memory *m, uint64_t size,
                              struct error *err);
 
-/* The same with a file in memory that another process has open. It cannot change the
- * size. */
+/* The same with a file in memory that another process has open. Afterwards, that process
+ * cannot change the size of the file. */
 bool os_shared_memory_open(struct os_shared_memory *m, int64_t pid, int64_t fd,
                            uint64_t size, struct error *err);
 void os_shared_memory_close(struct os_shared_memory *m);
 
-/* Maps a part of it `times` times, one behind the other. NULL, with err set, on failure.
+/* Maps a part of it `times` times, one after the other. NULL, with err set, on failure.
  * `offset` and `size` are multiples of the page size. */
 void *os_shared_memory_map(const struct os_shared_memory *m, uint64_t offset, size_t size,
                            unsigned times, struct error *err);

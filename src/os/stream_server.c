@@ -142,7 +142,7 @@ static bool listen_at(struct os_stream_server *s, const char *text, struct error
     if (s->listener < 0 || bind(s->listener, &a.any, size) != 0 ||
         listen(s->listener, SOMAXCONN) != 0 ||
         getsockname(s->listener, &a.any, &size) != 0) {
-        error_set(err, "cannot listen at %s: %s", text, strerror(errno));
+        error_set(err, "cannot listen on %s: %s", text, strerror(errno));
         return error_hint(err, "choose another port");
     }
     s->port = ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port : a.v4.sin_port);

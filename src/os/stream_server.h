@@ -31,7 +31,7 @@ struct os_stream_protocol {
     size_t (*output)(const void *session, struct str pieces[OS_STREAM_PIECES]);
     void (*sent)(void *context, void *session, size_t count);
 
-    /* The connection ends when all output is sent; or at once. */
+    /* The connection ends when all output is sent; or immediately. */
     bool (*ends)(const void *session);
     bool (*failed)(const void *session);
 
@@ -50,7 +50,7 @@ struct os_stream_server *os_stream_server_open(const char *address, size_t clien
                                                void *context, struct error *err);
 void os_stream_server_close(struct os_stream_server *s); /* NULL is allowed */
 
-/* The port that it listens at. */
+/* The port that it listens on. */
 unsigned os_stream_server_port(const struct os_stream_server *s);
 
 bool os_stream_address_is_valid(const char *address);

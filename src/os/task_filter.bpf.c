@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
  *
- * What runs in the kernel in front of the rings, if counters of all tasks take the samples of a
- * few targets: records of other tasks are not written. task_filter.c loads it.
+ * The program that runs in the kernel before records are written to the rings, if
+ * counters of all threads take the samples of a few targets: records of other threads
+ * are not written. task_filter.c loads it.
  *
  * The set of targets has a bit for each thread id. The process adds those that it records; each
  * fork sets the bit of the new task to that of its parent. So an id that is reused has the

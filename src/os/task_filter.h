@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filters samples and wake-ups of all tasks in the kernel, with an eBPF program
+/* Filters samples and wake-ups of all threads in the kernel, with an eBPF program
  * (task_filter.bpf.c): only those of the targets, and of the tasks that they start, are written
  * to the rings. It needs a kernel with type information (BTF) and CAP_BPF. */
 #ifndef STOKE_OS_TASK_FILTER_H

@@ -23,7 +23,7 @@ struct os_condition {
     void *condition;
 };
 
-bool os_condition_init(struct os_condition *c);   /* false when memory is short */
+bool os_condition_init(struct os_condition *c);   /* false when out of memory */
 void os_condition_deinit(struct os_condition *c); /* a zeroed one is allowed */
 void os_condition_wake(struct os_condition *c);   /* all that wait */
 

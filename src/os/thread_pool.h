@@ -17,7 +17,7 @@ void os_parallel(unsigned count, void (*work)(void *context, unsigned part),
  * They are started with the first task. */
 struct os_thread_pool;
 
-/* NULL when memory is short. `workers` is at least 1. */
+/* NULL when out of memory. `workers` is at least 1. */
 struct os_thread_pool *os_thread_pool_create(unsigned workers);
 void os_thread_pool_destroy(
     struct os_thread_pool *c); /* all tasks must be finished; NULL is allowed */
@@ -30,7 +30,7 @@ struct os_lock {
     void *mutex;
 };
 
-/* False when memory is short. */
+/* False when out of memory. */
 bool os_lock_init(struct os_lock *l);
 void os_lock_deinit(struct os_lock *l); /* a zeroed lock is allowed */
 void os_lock_acquire(struct os_lock *l);

@@ -17,7 +17,7 @@ struct os_web_settings {
     const char *fields[OS_WEB_FIELDS_MAX]; /* "Name: value", sent with every request */
     const char *authorities; /* a file (PEM) that replaces the system's; or NULL */
     bool is_local;           /* a server of this machine: never by a proxy */
-    const int *stops;        /* not 0: the request ends at once (atomic); or NULL */
+    const int *stops;        /* not 0: the request ends immediately (atomic); or NULL */
 };
 
 struct os_web_call {
@@ -36,8 +36,8 @@ struct os_web_answer {
     bool is_unsent;  /* there was no connection: the server has not seen the request */
 };
 
-/* The strings of the settings are copied. NULL with err set if there is no libcurl, or memory
- * is short. */
+/* The strings of the settings are copied. NULL with err set if there is no libcurl,
+ * or if out of memory. */
 struct os_web_client *os_web_open(const struct os_web_settings *settings,
                                   struct error *err);
 void os_web_close(struct os_web_client *c); /* NULL is allowed */

@@ -223,8 +223,8 @@ enum perf_feature {
     PERF_FEATURE_COMPRESSED = 27,
     PERF_FEATURE_CLOCK_DATA = 29,
 
-    /* stoke's own, which perf ignores: perf maps of JITs. A sequence of u64 process, u64
-     * size, and size bytes of its perf map. */
+    /* Only stoke uses this section, and perf ignores it: the perf maps of JITs. It is a
+     * sequence of u64 process, u64 size, and `size` bytes of the perf map. */
     PERF_FEATURE_JIT_MAPS = 240,
     /* The interpreters of the processes: text, a line for each (record/interpreters.h). */
     PERF_FEATURE_INTERPRETERS = 241,

@@ -607,8 +607,8 @@ bool perf_read_header(struct perf_data *d, struct error *err)
         return false;
     struct str head = str_span(in->begin, in->end);
     if (str_starts(head, STR("PERFFILE")) || str_starts(head, STR("ELIFFREP")))
-        return refuse(err, "this is a perf.data of version 1, which no perf since Linux "
-                           "2.6.36 writes, and stoke does not read");
+        return refuse(err, "this is a perf.data of version 1, which perf has not written "
+                           "since Linux 2.6.36; stoke does not read it");
     d->big_endian = str_starts(head, STR("2ELIFREP"));
     if (!d->big_endian && !str_starts(head, STR("PERFILE2")))
         return refuse(err, "this is not perf.data: it does not begin with PERFILE2");

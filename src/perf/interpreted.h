@@ -49,7 +49,7 @@ static inline uint32_t perf_interpreted_line(uint64_t offset)
 }
 
 /* Adds the path of a function, shortened so that it fits into a record; an empty function is
- * written as "?". False if memory is short. */
+ * written as "?". False if out of memory. */
 bool perf_interpreted_path(struct output *path, const char *language, struct str file,
                            struct str function);
 

@@ -50,7 +50,7 @@ bool perf_header_sound(const struct perf_data *d, struct str bytes);
 size_t perf_record_length(const struct perf_data *d, struct str bytes);
 
 /* unpack.c: a source of the records of `from`, with compressed ones decompressed. Starts
- * at the record at from->begin, a compressed one. NULL if memory is short. */
+ * at the record at from->begin, a compressed one. NULL if out of memory. */
 struct perf_unpacker *perf_unpacker_create(struct perf_data *d, struct source *from);
 struct source *perf_unpacker_source(struct perf_unpacker *u);
 const struct source *perf_unpacker_source_of(const struct perf_unpacker *u);

@@ -308,9 +308,9 @@ static bool has_text(uint32_t type)
            type == PERF_KSYMBOL || type == PERF_CGROUP;
 }
 
-/* Whether the record at the cursor is valid: it has the size of its fields, or the real
- * size is stored. A record of another size that is followed by a record has a damaged
- * type. */
+/* Whether the record at the cursor is valid: it has the size of its fields, or the real size
+ * is stored. If the size differs and a valid record follows it, the type of the record is
+ * damaged. */
 static bool check_length(struct perf_data *d, bool whole, struct error *err)
 {
     struct str bytes = bytes_at(d, d->cursor);
@@ -430,7 +430,7 @@ static void skip_payload(struct perf_data *d, struct error *err)
     move_on(d, left);
 }
 
-/* Reads one record. Returns true if it is to be delivered at once. */
+/* Reads one record. Returns true if it is to be delivered immediately. */
 static bool step(struct perf_data *d, struct perf_record *r, struct error *err)
 {
     if (d->payload) {

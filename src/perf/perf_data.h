@@ -9,8 +9,8 @@
  * tools/perf/Documentation/perf.data-file-format.txt and
  * tools/lib/perf/include/perf/event.h (file, features, perf's records) of Linux.
  *
- * A folder, as perf record --threads writes it, is a file and further files of records
- * only, one per thread. The records of all files are sorted as one.
+ * A folder, as perf record --threads writes it, has one such file, and one file per thread
+ * that contains only records. The records of all files are sorted into one sequence.
  *
  * A file in memory or mapped is read in place. From a pipe, the window of the source
  * retains the records that are not sorted yet.
@@ -110,7 +110,7 @@ struct perf_data {
     uint64_t keep;         /* bytes before are no longer needed */
     uint64_t last;         /* the offset of the last record that was read */
     struct idmap resized;  /* by offset: the real size of a record with a wrong header */
-    uint64_t section_left; /* of a file from a pipe: bytes left */
+    uint64_t section_left; /* bytes left, of a file that is read from a pipe */
     uint64_t features[4];  /* bits */
     uint64_t features_at;  /* the offset of their table; 0: none */
     struct idmap ids;      /* of events: index + 1 */

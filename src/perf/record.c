@@ -185,7 +185,7 @@ static size_t text_length(struct str bytes)
     return zero < text.len ? (zero + 8) / 8 * 8 : 0;
 }
 
-/* A count, and so many entries after a head. */
+/* A count, and this number of entries after a head. */
 static size_t counted_length(const struct perf_data *d, struct str body, size_t head,
                              size_t entry)
 {
@@ -265,7 +265,7 @@ static struct str take_text(struct bytes *b)
     return str_head(rest, str_find(rest, 0));
 }
 
-/* Minor device numbers have so many bits. */
+/* The number of bits in a minor device number. */
 #define MINOR_BITS 20
 
 /* Whether the record has a build ID in place of device and inode. If another recorder

@@ -55,7 +55,7 @@ struct tracepoint_format {
 uint64_t tracepoint_format_id(struct str text);
 
 /* Reads a format, whose text must outlive `f`; memory is from the arena. Returns false if
- * memory is short. */
+ * out of memory. */
 bool tracepoint_format_read(struct tracepoint_format *f, struct str text,
                             struct arena *a);
 

@@ -15,8 +15,8 @@ bool bpf_sampler_suits(const struct perf_sampler_settings *settings, struct erro
         return error_hint(err, "--bpf -g fp");
     }
     if (settings->events.count != 1 || e->type == PERF_TYPE_TRACEPOINT || e->precise) {
-        error_set(err, "the kernel counts stacks of one event only, which is neither "
-                       "precise nor a tracepoint");
+        error_set(err, "the kernel counts stacks of a single event only, and not of a "
+                       "precise event or a tracepoint");
         return error_hint(err, "-e cpu-clock");
     }
     return true;

@@ -7,8 +7,8 @@
 #include "symbol/elf.h"
 #include <stdlib.h>
 
-/* Only so many bytes of a file are read, so that the rings are drained in time. Linkers put
- * the build ID into the first page; the kernel looks no further either. */
+/* Only this many bytes of a file are read, so that the rings are drained in time. Linkers put
+ * the build ID into the first page; the kernel reads no more either. */
 #define HEAD_MAX ((size_t)64 << 10)
 
 #define PATH_SIZE 4096

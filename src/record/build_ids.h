@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stage that adds build IDs to mappings that the kernel reports without them.
- * While a counter of all tasks requests build IDs, the kernel also flags the mappings in other
- * users' recordings, which contain no build ID (perf_sampler.h). So such counters do not request
- * them, and this stage reads them from the files. It is in front of all other stages: it gets
- * records of the kernel only, and later stages can trust the flag. */
+/* The stage that adds build IDs to mappings that the kernel reports without them. While a
+ * counter of all threads requests build IDs, the kernel also flags the mappings in other users'
+ * recordings, which contain no build ID (perf_sampler.h). So such counters do not request them,
+ * and this stage reads them from the files. It comes before all other stages: it gets records of
+ * the kernel only, and later stages can trust the flag. */
 #ifndef STOKE_RECORD_BUILD_IDS_H
 #define STOKE_RECORD_BUILD_IDS_H
 
@@ -31,7 +31,7 @@ struct record_build_ids {
     uint64_t files_read;
 };
 
-/* Must not be moved afterwards, neither it nor the layout. False if memory is short. */
+/* Must not be moved afterwards, neither it nor the layout. False if out of memory. */
 bool record_build_ids_init(struct record_build_ids *s, const struct record_layout *layout,
                            bool reads, struct record_sink next, struct error *err);
 void record_build_ids_deinit(struct record_build_ids *s); /* also if it is all zeros */

@@ -123,7 +123,7 @@ static bool drop_optional(struct record_chain *c, const struct error *why)
     return any;
 }
 
-/* Loads the filter if it can keep records of other tasks out of the rings. Without it, the
+/* Loads the filter if it can keep records of other threads out of the rings. Without it, the
  * stages remove them. */
 static void open_filter(struct record_chain *c, const struct record_targets *targets)
 {
@@ -256,7 +256,7 @@ static void counters_changed(struct record_chain *c)
     free(room);
 }
 
-/* The recorder wakes up when a source has something to read at once. */
+/* The recorder wakes up when a source has something to read immediately. */
 static bool watch_sources(struct record_chain *c, struct error *err)
 {
     for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++) {
@@ -387,7 +387,7 @@ bool record_chain_drain_sources(struct record_chain *c)
     return !c->failed;
 }
 
-/* CPUs rarely come and go: the chain checks once in so many intervals. */
+/* CPUs rarely come and go: the chain checks once in this number of intervals. */
 #define INTERVALS_PER_CPU_CHECK 2
 
 bool record_chain_collect(struct record_chain *c, bool *changed)

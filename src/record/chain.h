@@ -28,7 +28,7 @@ struct record_chain_settings {
     const uint32_t *pids; /* processes whose threads and mappings are read at the start */
     size_t pid_count;
     bool only_sampled; /* forks, names and mappings of sampled processes only */
-    bool keep_dumps;   /* stack dumps stay as they are, instead of becoming call chains */
+    bool keep_dumps;   /* stack dumps are not converted to call chains */
     uint64_t interval; /* ns between two calls of record_chain_collect */
     const struct resolve_settings *resolve;
     struct record_jit_maps *jit_maps; /* learns which processes are sampled; or NULL */
@@ -47,7 +47,7 @@ struct record_chain {
     struct perf_sampler_settings sampler_settings; /* with the events of the sources */
     struct os_wait *wait;
     struct os_task_filter
-        filter; /* if counters of all tasks take samples of the targets */
+        filter; /* if counters of all threads take samples of the targets */
     struct perf_sampler sampler;
     struct record_jitter jitter;
     void *sources[EVENT_SOURCE_COUNT]; /* states; NULL: not active */
@@ -61,7 +61,7 @@ struct record_chain {
     bool unwinds;
     struct perf_file_event events[RECORD_EVENTS_MAX];
     uint64_t *ids;        /* of the events' counters */
-    uint64_t frames_most; /* the kernel unwinds so many; 0: it does not unwind */
+    uint64_t frames_most; /* the kernel unwinds at most these; 0: it does not unwind */
     struct record_counts counts;
     struct ring_copier_counts queues; /* also after the sampler is closed */
     struct record_sink first, output; /* ends of the chain */

@@ -11,8 +11,8 @@
 #define ROUNDS 3
 #define PERCENT_USUAL 25
 
-/* How exactly a sample is measured: that many samples, in work that takes so many ns without
- * them. The samples are taken before its end. */
+/* How exactly a sample is measured: the number of samples, and the work, in ns without the
+ * samples. All samples are taken before the work ends. */
 struct effort {
     int samples;
     uint64_t work;
@@ -51,8 +51,8 @@ static void work_a_little(void)
         ;
 }
 
-/* The CPU time of the work, in ns, in which the counter takes so many samples; -1: no counter. 0 if
- * the counter cannot be enabled. */
+/* The CPU time of the work, in ns, in which the counter takes `samples` samples; -1: no
+ * counter. 0 if the counter cannot be enabled. */
 static uint64_t time_of(size_t amount, int counter, int samples)
 {
     uint64_t begun = os_clock_of_thread();

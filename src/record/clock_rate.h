@@ -4,8 +4,8 @@
  * Each sample of a clock (cpu-clock, task-clock) is a timer interrupt of the sampled thread. It
  * takes some microseconds, in a virtual machine 20 and more: at 100,000 samples per second,
  * interrupts follow each other, and the thread does nothing else. The kernel limits the CPU time
- * of interrupts by hardware counters (kernel.perf_cpu_time_max_percent), but not that of clocks:
- * the recorder applies the same limit to them. */
+ * of the interrupts that hardware counters cause (kernel.perf_cpu_time_max_percent), but not of
+ * those that clocks cause: the recorder applies the same limit to clocks. */
 #ifndef STOKE_RECORD_CLOCK_RATE_H
 #define STOKE_RECORD_CLOCK_RATE_H
 

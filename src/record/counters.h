@@ -2,8 +2,8 @@
 /* Counts events without samples (perf_event_open), for stoke stat.
  *
  * Each event is counted for each target: a thread with what it starts, or a CPU. A machine counts
- * a few events at a time; if there are more, the kernel lets them take turns, and what was
- * counted is scaled by the time. */
+ * a few events at a time; if there are more, the kernel counts them in rotation, and each count
+ * is scaled by the time for which its counter ran. */
 #ifndef STOKE_RECORD_COUNTERS_H
 #define STOKE_RECORD_COUNTERS_H
 

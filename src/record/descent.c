@@ -49,7 +49,7 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whether the sample is of an event that all tasks have, such as wake-ups. */
+/* Whether the sample is of an event that all threads have, such as wake-ups. */
 static bool is_of_all(const struct record_descent *d, const struct record *r)
 {
     if (d->id_count == 0)
@@ -88,7 +88,8 @@ static void end_round(void *context)
     d->next.round(d->next.context);
 }
 
-/* Stores the ids of the counters of all tasks that are not those of this stage's samples. */
+/* Stores the IDs of the counters that count all threads of the machine (of_everyone). This
+ * stage does not filter their samples. */
 static bool find_ids(struct record_descent *d, const struct perf_sampler *sampler)
 {
     const struct record_events *events = &sampler->settings->events;

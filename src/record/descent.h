@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stage that keeps the samples of the targets and of what they start, if counters of all
- * tasks take the samples (perf_sampler.h, of_cpus). It is in front of all other stages.
+/* The stage that passes only the samples of the targets and of what they start, if
+ * counters of all threads take the samples (perf_sampler.h, of_cpus). It comes before
+ * all other stages.
  *
  * Counters of the targets report forks, names and exits of targets only, in the order of time.
  * So each thread that is forked or named in a record is a target, until it has exited. */
@@ -19,10 +20,10 @@ struct record_descent {
     size_t exited_count, exited_cap;
     uint64_t *ids; /* of counters whose samples all pass, ascending */
     size_t id_count;
-    uint64_t removed; /* samples of other tasks */
+    uint64_t removed; /* samples of other threads */
 };
 
-/* The sampler is open; neither it nor the stage may be moved. False if memory is short. */
+/* The sampler is open; neither it nor the stage may be moved. False if out of memory. */
 bool record_descent_init(struct record_descent *d, const struct perf_sampler *sampler,
                          struct record_sink next, struct error *err);
 void record_descent_deinit(struct record_descent *d); /* also if it is all zeros */

@@ -39,10 +39,10 @@ struct record_event {
     bool usual;         /* period or rate are defaults of its kind */
     uint64_t flags;     /* further PERF_FLAG_* */
     uint32_t group;     /* index of its group + 1; 0: none */
-    bool of_everyone;   /* counted for all tasks, whatever the targets are */
+    bool of_everyone;   /* counted for all threads, independent of the targets */
     bool no_stacks;     /* its samples have none */
     const char *filter; /* of a tracepoint; or NULL */
-    double scale;       /* a count of 1 is so many units; 0: 1 */
+    double scale;       /* the units of a count of 1; 0: 1 */
     char unit[16];      /* "Joules"; or empty */
 };
 

@@ -32,7 +32,7 @@ bool event_number(struct str text, uint64_t *value);
 /* Writes the events of this machine's units, one per line. */
 void event_list_units(struct output *out);
 
-/* Adds the tracepoints that match the pattern; false with err set if none does, or if tracefs
+/* Adds the tracepoints that match the pattern; false with err set if none matches, or if tracefs
  * cannot be read. `like` has the properties of the terms and modifiers. */
 bool event_add_tracepoints(struct str pattern, const struct record_event *like,
                            struct record_events *events, struct error *err);

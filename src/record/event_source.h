@@ -54,7 +54,7 @@ struct event_source_report {
     uint64_t sum;             /* the sum of the periods of these */
     bool no_stacks;           /* the kernel gives no stacks to this user */
     uint64_t threshold;       /* ns: the least length of a wait now; 0: none */
-    bool incomplete;          /* memory was short: some items are missing */
+    bool incomplete;          /* out of memory: some items are missing */
 };
 
 struct event_source {
@@ -64,7 +64,7 @@ struct event_source {
     const char *event; /* its main event, as recordings name it; NULL: it has none */
     const char *items; /* what one of its samples is, in the plural: "waits" */
     bool timed;        /* the periods of its samples are ns */
-    bool optional;     /* if it is not possible, the recording goes on without it */
+    bool optional;     /* if it is not possible, the recording continues without it */
     size_t size;       /* of its state */
 
     /* A request of this source requests that one, which does its work and reads the

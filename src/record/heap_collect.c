@@ -16,7 +16,7 @@
 #define IDLE_PASSES 20
 #define FEW_RECORDS 64
 
-/* A record that a thread is writing is awaited for so many passes without progress: the
+/* A record that a thread is writing is awaited for this number of passes without progress: the
  * thread may have been killed. */
 #define GAP_PASSES 200
 
@@ -26,8 +26,8 @@
 /* What a thread has written is visible after this time, in ticks or nanoseconds. */
 #define VISIBLE_AFTER 3000000
 
-/* After so many passes without records, lanes of ended threads are freed; if more lanes
- * than that are used, in each pass. */
+/* Lanes of ended threads are freed after CLEAN_PASSES passes without records, and in each pass
+ * if more than CLEAN_USED lanes are used. */
 #define CLEAN_PASSES 32
 #define CLEAN_USED (HEAP_LANES / 2)
 

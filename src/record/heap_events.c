@@ -126,7 +126,7 @@ static struct heap_block *block_find(const struct heap_blocks *b, uint64_t addre
     return found && found->address && address ? found : NULL;
 }
 
-/* Removes the block; the blocks behind it that belong nearer to their hashes move up. */
+/* Removes the block; the blocks after it that belong nearer to their hashes move up. */
 static void block_remove(struct heap_blocks *b, struct heap_block *block)
 {
     size_t hole = (size_t)(block - b->slots);

@@ -106,7 +106,7 @@ struct heap_events {
         site_count, site_cap;
 
     struct heap_timeline timeline;
-    struct heap_slice no_slice; /* instead of one of the timeline, when memory is short */
+    struct heap_slice no_slice; /* instead of one of the timeline, when out of memory */
     uint64_t now;               /* time of the last record */
     double live, most;          /* bytes, now and at the peak */
     uint64_t peak;              /* number of the largest peak so far */
@@ -114,13 +114,13 @@ struct heap_events {
     uint64_t records, allocations, truncated, damaged, untracked;
     uint64_t unknown; /* releases of blocks whose allocation is not known */
     bool is_finishing;
-    bool failed; /* memory was short: what came later is missing */
+    bool failed; /* out of memory: what came later is missing */
 
     uint64_t addresses[UNWIND_FRAMES_MAX]; /* scratch of unwinding */
     uint32_t signals[UNWIND_FRAMES_MAX / 32];
 };
 
-/* False when memory is short; call heap_events_deinit in either case. The caller sets
+/* False when out of memory; call heap_events_deinit in either case. The caller sets
  * `runs`; NULL: processes run until heap_events_finish. */
 bool heap_events_init(struct heap_events *e, const struct resolver *resolver,
                       uint64_t sample_bytes);

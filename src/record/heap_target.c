@@ -226,8 +226,8 @@ static bool is_behind_call(const struct heap_target *t, uint64_t address)
 }
 
 /* The words of a signal frame (struct sigcontext of the kernel): the instruction pointer
- * of what was interrupted is two words before the segment selectors, which user code
- * always has alike. */
+ * of the interrupted code is two words before the segment selectors, which are always
+ * the same in user code. */
 #define SELECTORS UINT64_C(0x002b000000000033)
 #define WORDS 512
 #define STACK_PARTS 256 /* 1 MiB */
@@ -365,7 +365,7 @@ bool heap_library_read(struct heap_library *l, const char *path, struct error *e
     bool ok = os_mapping_open(&file, path, err) && elf_init(&e, file.bytes, &arena, err);
     if (ok && (!symtab_find(&e, STR(HEAP_ATTACH), &l->attach) ||
                !symtab_find(&e, STR(HEAP_DETACH), &l->detach)))
-        ok = error_set(err, "%s is of another version of stoke", path);
+        ok = error_set(err, "%s belongs to another version of stoke", path);
     arena_deinit(&arena);
     os_mapping_close(&file);
     return ok;

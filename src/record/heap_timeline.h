@@ -22,7 +22,7 @@ struct heap_timeline {
     unsigned shift;
     struct arena arena;
     struct idmap numbers; /* of slices, by site and interval */
-    bool failed;          /* memory was short */
+    bool failed;          /* out of memory */
 };
 
 void heap_timeline_init(struct heap_timeline *t);
@@ -30,7 +30,7 @@ void heap_timeline_deinit(struct heap_timeline *t);
 
 /* The slice of the site at that time, which may be new. `last` is the number of the
  * site's last slice, or 0, for a short way; it is updated. Valid until the next call.
- * NULL when memory is short. */
+ * NULL when out of memory. */
 struct heap_slice *heap_timeline_at(struct heap_timeline *t, uint32_t site, uint64_t time,
                                     uint32_t *last);
 

@@ -128,7 +128,7 @@ static void give_again(struct record_interpreters *s, uint32_t pid)
     p->given = (struct idmap){0};
 }
 
-/* The process with that address space; NULL if memory is short. */
+/* The process with that address space; NULL if out of memory. */
 static struct interpreters_process *process_of(struct record_interpreters *s,
                                                uint32_t pid, uint64_t memory)
 {
@@ -148,7 +148,7 @@ static struct interpreters_process *process_of(struct record_interpreters *s,
     return s->processes[pid];
 }
 
-/* Searches the interpreter of a process; if there is none yet, sets when to search again. */
+/* Searches for the interpreter of a process; if there is none yet, sets when to search again. */
 static void search_runtime(struct record_interpreters *s, struct interpreters_process *p,
                            uint32_t pid)
 {
@@ -168,7 +168,7 @@ static void search_runtime(struct record_interpreters *s, struct interpreters_pr
         p->retry = os_clock_monotonic() + retries[p->attempts++];
 }
 
-/* Searches the interpreter of a process, and passes its layout to the kernel. */
+/* Searches for the interpreter of a process, and passes its layout to the kernel. */
 static void find_runtime(struct record_interpreters *s, uint32_t pid, uint64_t memory)
 {
     struct interpreters_process *p = process_of(s, pid, memory);
@@ -210,7 +210,7 @@ static void search_mapped(struct record_interpreters *s, uint32_t pid)
 
 /* --- Names -------------------------------------------------------------------------- */
 
-/* The number of a function; 0 if memory is short. */
+/* The number of a function; 0 if out of memory. */
 static uint32_t function_of(struct record_interpreters *s, const char *language,
                             const struct interpreter_frame *f)
 {
@@ -264,7 +264,7 @@ static void add_walked(struct record_interpreters *s, struct walked *w, uint32_t
     q->items[q->count++] = w;
 }
 
-/* A stack with room for its frames; NULL if memory is short. `elements` are those of the
+/* A stack with room for its frames; NULL if out of memory. `elements` are those of the
  * walk. */
 static struct walked *new_walked(const struct interpreters_process *p, uint32_t elements,
                                  uint32_t end)
@@ -563,7 +563,7 @@ static void pass_merged(struct record_interpreters *s, const struct record *r,
     record_pass(&s->next, &out);
 }
 
-/* Passes the sample on with both stacks; false if it has no chain, or if the thread has gone on
+/* Passes the sample on with both stacks; false if it has no chain, or if the thread has continued
  * since the sample. */
 static bool merge(struct record_interpreters *s, struct interpreters_process *p,
                   const struct record *r, const struct walked *w)

@@ -12,7 +12,7 @@
 
 struct java_map;
 
-/* NULL if the process is not a JVM, if it has a map of its own, or if memory is short. */
+/* NULL if the process is not a JVM, if it has a map of its own, or if out of memory. */
 struct java_map *java_map_new(uint32_t pid);
 
 /* Continues or begins a request if it is time. Does not wait. */

@@ -117,7 +117,7 @@ bool record_live_open(struct record_live *l, const struct record_live_settings *
                            .only_sampled = settings->only_sampled,
                            .interval = (uint64_t)drain_ms(settings) * MS,
                            .resolve = &settings->resolve}};
-    /* live views read all the time: samples of other tasks would only be in the way */
+    /* live views read all the time: samples of other threads would only be in the way */
     l->chain_settings.sampler.of_threads = true;
     bool ok = settings->hosted ? os_wait_init_plain(&l->wait, err)
                                : os_wait_init(&l->wait, err);

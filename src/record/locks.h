@@ -47,7 +47,7 @@ struct record_locks {
     struct record_lock_call *calls; /* by thread id */
     uint32_t limit;                 /* thread ids are below it */
     uint32_t highest;               /* and at most this, of those with `code` */
-    bool failed;                    /* memory was short */
+    bool failed;                    /* out of memory */
 };
 
 /* What a wait was for. */
@@ -56,7 +56,7 @@ struct record_lock_wait {
     struct str name;  /* or empty */
 };
 
-/* False when memory is short. Deinit it in any case; a zeroed struct is allowed. */
+/* False when out of memory. Deinit it in any case; a zeroed struct is allowed. */
 bool record_locks_init(struct record_locks *l, uint32_t limit);
 void record_locks_deinit(struct record_locks *l);
 

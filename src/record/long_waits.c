@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The event source of long waits: the kernel finds those that last at least a threshold
  * (os/waits.h); this file makes samples of the event "off-cpu" of them, in the form of
- * perf/off_cpu.h. Its cost is bounded: if there are more than so many per second, the threshold
+ * perf/off_cpu.h. Its cost is bounded: if there are more than a limit per second, the threshold
  * rises, and falls again later. */
 #include "os/machine.h"
 #include "os/waits.h"

@@ -185,7 +185,7 @@ static void take(void *context, const struct record *r)
 
 /* --- From changes to samples ------------------------------------------------------- */
 
-/* The wait of a thread, with room for a sample of that size; NULL if memory is short
+/* The wait of a thread, with room for a sample of that size; NULL if out of memory
  * or the thread id is invalid. */
 static struct off_cpu_wait *wait_of(struct record_off_cpu *o, uint32_t tid, size_t size)
 {
@@ -332,7 +332,7 @@ static void switch_in(struct record_off_cpu *o, uint32_t tid, uint64_t time)
     replace_wait(o, tid, NULL);
 }
 
-/* The thread that wakes another one up may have held what that one waited for. */
+/* A thread that wakes another thread up may have held the lock that this thread waited for. */
 static void pass_holder(struct record_off_cpu *o, const struct off_cpu_change *c,
                         uint64_t time)
 {

@@ -87,7 +87,7 @@ struct record_off_cpu {
     struct off_cpu_change *changes;
     struct sort_key *order;
     size_t count, cap, order_cap;
-    bool failed; /* memory was short, and waits are missing */
+    bool failed; /* out of memory, and waits are missing */
     struct record_maker maker;
     struct off_cpu_counts counts;
 };

@@ -77,7 +77,7 @@ static void put_first_records(struct output *o, const struct perf_file_head *hea
     output_str(o, end_of_round());
 }
 
-/* Written at once, with the first records. */
+/* Written in one piece, with the first records. */
 static void put_head(struct perf_data_writer *w, const struct perf_file_head *head)
 {
     struct output *o = &w->out, first = OUTPUT_BUFFER;

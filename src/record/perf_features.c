@@ -208,7 +208,7 @@ static void add_clock_data(struct perf_features *f)
     end(f);
 }
 
-/* The size of a decompressed record: perf reserves so much memory for each. */
+/* The size of a decompressed record: perf reserves this size for each. */
 #define UNPACKED_MOST ((uint32_t)64 << 10)
 
 static void put_packing(struct output *o, const struct perf_file_head *head)

@@ -50,7 +50,7 @@ struct perf_features {
     size_t count;
 };
 
-/* Collects what is known about the machine at the start. False if memory is short; deinit it in
+/* Collects what is known about the machine at the start. False if out of memory; deinit it in
  * any case. */
 bool perf_features_init(struct perf_features *f, const struct perf_file_head *head);
 void perf_features_deinit(struct perf_features *f);

@@ -26,7 +26,7 @@
 #define UNRATED_PER_SECOND ((size_t)40000)
 #define DUMPED_PER_SECOND ((size_t)2000)
 
-/* A round ends after so many bytes, so that the queues get their space back. */
+/* A round ends after this number of bytes, so that the queues get their space back. */
 #define ROUND_BYTES MB
 
 /* Copies of records that wait for the stages; larger if the user requests larger rings. */
@@ -124,7 +124,7 @@ bool perf_sampler_is_of_cpus(const struct perf_sampler *s, size_t event)
            event_can_be_of_cpus(s->settings, &s->settings->events.items[event]);
 }
 
-/* Whether counters of all tasks can replace those of the targets. The processor's record of
+/* Whether counters of all threads can replace those of the targets. The processor's record of
  * calls is only complete in counters of a thread. */
 static bool can_be_of_cpus(const struct perf_sampler_settings *set)
 {
@@ -261,7 +261,7 @@ static bool find_leader(const struct perf_sampler *s, size_t event, int64_t tid,
     return *fd >= 0;
 }
 
-/* If a program or counters of all tasks collect the samples, the counter of the targets counts
+/* If a program or counters of all threads collect the samples, the counter of the targets counts
  * nothing. */
 static struct perf_attr attr_to_open(const struct perf_sampler *s, size_t event,
                                      int64_t tid)
@@ -381,7 +381,7 @@ static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint3
                          strerror(errno));
     if (!ring && !add_ring(s, fd, cpu, err))
         return false;
-    /* a counter of all tasks never hangs up */
+    /* a counter of all threads never hangs up */
     return (ring && tid == OS_ANY_THREAD) ||
            (os_wait_add(s->wait, fd, err) && ring_copier_watch(&s->copier, fd, err));
 }

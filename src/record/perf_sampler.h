@@ -51,7 +51,7 @@ struct perf_sampler_settings {
     size_t ring_size;    /* of a CPU: a power of two; 0: derived from the rate */
 
     /* Mapping records have no build IDs: readers take them from the files. Otherwise the kernel
-     * writes them, or the stage build_ids.h if the counters are of all tasks. */
+     * writes them, or the stage build_ids.h if the counters are of all threads. */
     bool no_build_ids;
 
     /* An eBPF program (bpf_sampler.h) that collects the samples of the only event: then the rings
@@ -64,12 +64,12 @@ struct perf_sampler_settings {
     /* An eBPF program that runs before each sample is written. 0: none. */
     int observer;
 
-    /* Keeps samples and wake-ups of other tasks out of the rings, if counters of all tasks take
+    /* Keeps samples and wake-ups of other threads out of the rings, if counters of all threads take
      * them. It is open, knows the targets, and runs the observer. NULL: none. */
     struct os_task_filter *filter;
 };
 
-/* Whether the kernel writes build IDs into mapping records. While a counter of all tasks
+/* Whether the kernel writes build IDs into mapping records. While a counter of all threads
  * requests them, the kernel also flags the records of other profilers, which contain device
  * and inode: perf then stops, or uses wrong build IDs (seen with Linux 6.1). So only counters
  * of threads request them. */
@@ -111,9 +111,9 @@ struct perf_sampler {
     bool locked_too_much; /* the rings need more locked memory than this user may have */
 
     /* The kernel starts the clock of each new thread with a whole period: a thread that runs for
-     * less is never sampled. So counters of all tasks, one per CPU, take the
+     * less is never sampled. So counters of all threads, one per CPU, take the
      * samples where the kernel permits it; counters of the targets only report forks, names and
-     * mappings. The rings then contain samples of other tasks, too: descent.h removes them. */
+     * mappings. The rings then contain samples of other threads, too: descent.h removes them. */
     bool of_cpus;
     bool enabled; /* until they are disabled, the counters may write more */
 };
@@ -126,18 +126,18 @@ bool perf_sampler_open(struct perf_sampler *s,
                        struct error *err);
 void perf_sampler_close(struct perf_sampler *s); /* also if it is all zeros */
 
-/* Counters of all tasks have this rate at most. At higher rates few threads run for less than
+/* Counters of all threads have this rate at most. At higher rates few threads run for less than
  * a period, and the samples of the recorder itself could take all its time. */
 #define PERF_SAMPLER_OF_CPUS_RATE 5000
 
 /* Whether the event counts CPU time or cycles: then the rate of its samples does not depend on
- * what other tasks do. */
+ * what other threads do. */
 bool perf_sampler_counts_time(const struct record_event *e);
 
-/* Whether counters of all tasks take the samples of the event, though not all are targets. */
+/* Whether counters of all threads take the samples of the event, though not all are targets. */
 bool perf_sampler_is_of_cpus(const struct perf_sampler *s, size_t event);
 
-/* Whether counters of all tasks would replace those of the targets, if the kernel permits it. */
+/* Whether counters of all threads would replace those of the targets, if the kernel permits it. */
 bool perf_sampler_prefers_cpus(const struct perf_sampler_settings *settings);
 
 /* Whether this machine has the event. */
@@ -157,7 +157,7 @@ void perf_sampler_drain(struct perf_sampler *s, const struct record_sink *to);
  * that the copier dropped are counted there. */
 uint64_t perf_sampler_lost(const struct perf_sampler *s);
 
-/* If all tasks are recorded: opens counters of CPUs that came online, closes those of CPUs that
+/* If all threads are recorded: opens counters of CPUs that came online, closes those of CPUs that
  * went offline. Returns the number of such CPUs. */
 unsigned perf_sampler_follow_cpus(struct perf_sampler *s);
 

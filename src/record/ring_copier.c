@@ -57,7 +57,7 @@ static void give_chunk(struct ring_copier *c, struct ring_chunk *chunk)
     c->spare_count++;
 }
 
-/* Room for `size` bytes at the end of the queue; NULL when memory is short. */
+/* Room for `size` bytes at the end of the queue; NULL if out of memory. */
 static char *append(struct ring_copier *c, struct copied_ring *r, size_t size)
 {
     if (!r->last || r->last->used + size > CHUNK) {

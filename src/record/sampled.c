@@ -129,7 +129,8 @@ static void clean(struct record_sampled *s)
 
 /* --- Passing ------------------------------------------------------------------------ */
 
-/* Readers sort the records of two rounds: what is older gets the time where these begin. */
+/* Readers sort the records of two rounds: an older record gets the time at which these rounds
+ * begin. */
 static void flush(struct record_sampled *s, struct record_sampled_process *p)
 {
     for (struct held *h = p->first; h; h = h->next) {

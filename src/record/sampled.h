@@ -4,11 +4,11 @@
  * they map would cost more than all samples.
  *
  * Records of a process that starts are held until one of its threads, or a child of it, is
- * sampled. Then they pass with their time, or, if readers have read later records by then, with the
- * earliest time that can follow: samples of some sources (long_waits.c) come after later records of the
- * same round. They are removed when it ends, or after
- * a while: then, as with processes that ran before the recording, tasks.h reads what the process
- * maps when its first sample comes. */
+ * sampled. Then they pass with their time. If readers have already read later records, they pass
+ * with the earliest time that is still possible: samples of some sources (long_waits.c) come
+ * after later records of the same round. The records are removed when the process ends, or after
+ * some time. If the process is sampled after that, tasks.h reads its mappings at its first
+ * sample, as for processes that ran before the recording. */
 #ifndef STOKE_RECORD_SAMPLED_H
 #define STOKE_RECORD_SAMPLED_H
 
@@ -32,7 +32,7 @@ struct record_sampled {
     uint64_t removed;   /* records of processes that were never sampled */
 };
 
-/* Neither it nor the layout may be moved afterwards. False if memory is short. */
+/* Neither it nor the layout may be moved afterwards. False if out of memory. */
 bool record_sampled_init(struct record_sampled *s, const struct record_layout *layout,
                          struct record_tasks *tasks, struct record_sink next,
                          struct error *err);

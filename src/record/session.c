@@ -355,7 +355,7 @@ static bool next_file(struct record_session *s, uint64_t drained)
 }
 
 /* SIGUSR2 requests the next file, or a snapshot. If a snapshot cannot be written, the
- * recording goes on. */
+ * recording continues. */
 static bool on_signal(struct record_session *s, uint64_t drained)
 {
     const struct record_files_settings *f = &s->files_settings;

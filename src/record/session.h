@@ -58,7 +58,7 @@ struct record_settings {
                     const struct error *why);
 };
 
-/* The settings outlive the session. NULL if memory is short. */
+/* The settings outlive the session. NULL if out of memory. */
 struct record_session *record_session_create(const struct record_settings *settings,
                                              struct error *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the stacks of interpreters from outside, where eBPF is not possible: at each sample,
- * as soon as it arrives. The process is not stopped, so it has gone on by then. A timer wakes
- * the recorder up, so that samples do not wait in their ring. */
+ * as soon as it arrives. The process is not stopped, so it has executed more code by then. A
+ * timer wakes the recorder up, so that samples do not wait in their ring. */
 #ifndef STOKE_RECORD_STACK_READING_H
 #define STOKE_RECORD_STACK_READING_H
 
@@ -18,7 +18,7 @@ struct record_stack_reading {
     size_t count;
 };
 
-/* Call close in any case, or if it is all zeros but for a timer of -1. */
+/* Call close in any case, or if all is zero except a timer of -1. */
 bool record_stack_reading_open(struct record_stack_reading *s, struct error *err);
 void record_stack_reading_close(struct record_stack_reading *s);
 

@@ -22,7 +22,7 @@ struct record_tasks {
         *jit_maps; /* the caller's, gets the sampled processes; or NULL */
 };
 
-/* Must not be moved afterwards, neither it nor the layout. False if memory is short. */
+/* Must not be moved afterwards, neither it nor the layout. False if out of memory. */
 bool record_tasks_init(struct record_tasks *t, const struct record_layout *layout,
                        struct record_sink next, struct error *err);
 void record_tasks_deinit(struct record_tasks *t); /* also if it is all zeros */
@@ -33,7 +33,7 @@ struct record_sink record_tasks_sink(struct record_tasks *t);
 void record_tasks_add(struct record_tasks *t, uint32_t pid);
 
 /* Adds all tasks again that are known and still exist, as of `time`, and the kernel's mappings:
- * what follows can be read without what came before. */
+ * the records that follow can be read without the earlier ones. */
 void record_tasks_add_again(struct record_tasks *t, uint64_t time);
 
 /* The task is read again when its next sample comes. */

@@ -70,7 +70,7 @@ static bool is_jit(struct str path)
            str_starts(path, STR("/anon_hugepage"));
 }
 
-/* An id for a file; 0 if memory is short. */
+/* An id for a file; 0 if out of memory. */
 static uint32_t new_number(struct record_unwinder *u)
 {
     uint32_t number = u->free_number;
@@ -86,7 +86,7 @@ static uint32_t new_number(struct record_unwinder *u)
     return (uint32_t)u->file_count++;
 }
 
-/* The id of the file that the record maps; 0 if memory is short. */
+/* The id of the file that the record maps; 0 if out of memory. */
 static uint32_t file_of(struct record_unwinder *u, const struct record *r)
 {
     struct str path = record_mmap_path(u->layout, r);

@@ -47,9 +47,9 @@ enum find_result find_object(const struct find_settings *s,
                              const struct object_request *request, struct found *found,
                              struct str *other, struct arena *arena);
 
-/* Folders to search for files that belong to an object: that of the recorded path,
- * below every root, and that of the file that was found, which may be a copy in a
- * cache. */
+/* Folders to search for files that belong to an object: the folder of the recorded path,
+ * below every root, and the folder of the file that was found (the file may be a copy in a
+ * cache). */
 #define FIND_FOLDERS 3
 struct find_beside {
     struct str folders[FIND_FOLDERS]; /* each with its last '/' */

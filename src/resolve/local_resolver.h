@@ -8,7 +8,7 @@
 
 struct local_resolver;
 
-/* NULL when memory is short. `settings` must outlive it. */
+/* NULL when out of memory. `settings` must outlive it. */
 struct local_resolver *local_resolver_create(const struct resolve_settings *settings);
 void local_resolver_destroy(struct local_resolver *m);
 

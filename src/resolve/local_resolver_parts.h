@@ -23,7 +23,7 @@ struct entry {
     struct object *object;
     bool
         is_loaded; /* atomic: the task that loads names is done. Apart from the other flags,
-                       which a compiler reads at once */
+                       which a compiler reads with one access */
     const struct resolve_settings *settings;
     bool has_task; /* the task was started and is not finished */
     bool is_closed;

@@ -8,7 +8,7 @@
 
 struct namer;
 
-/* The frames that it makes are owned by the arena. NULL when memory is short. */
+/* The frames that it makes are owned by the arena. NULL when out of memory. */
 struct namer *namer_create(const struct resolve_settings *settings, struct arena *arena);
 void namer_destroy(struct namer *r); /* NULL is allowed */
 
@@ -19,8 +19,8 @@ void namer_destroy(struct namer *r); /* NULL is allowed */
 uint64_t namer_call_address(const struct object *o, uint64_t address);
 
 /* Sets the frames of the jobs of an object whose names are loaded. The tag of each query
- * is the index of its job; the queries are sorted by dwarf_order. False when memory is
- * short. */
+ * is the index of its job; the queries are sorted by dwarf_order. False
+ * when out of memory. */
 bool namer_answer(struct namer *r, struct object *o, struct dwarf_query *queries,
                   size_t count, struct name_job *jobs);
 

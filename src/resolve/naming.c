@@ -29,7 +29,7 @@ struct naming {
     struct name_job *jobs;
     struct share *shares; /* one per object */
     size_t share_count, share_cap;
-    bool failed; /* atomic: memory was short, and some jobs have no answer */
+    bool failed; /* atomic: out of memory, and some jobs have no answer */
     struct arena scratch;
 };
 

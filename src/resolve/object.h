@@ -83,7 +83,7 @@ struct object {
         *process_dump;
 };
 
-/* NULL when memory is short. */
+/* NULL when out of memory. */
 struct object *object_create(const struct object_request *request);
 void object_destroy(struct object *o);
 

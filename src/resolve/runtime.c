@@ -131,7 +131,7 @@ static void find_runtime(struct process_runtime *r)
     }
 }
 
-/* Searches a runtime unless the same modules had none. */
+/* Searches for a runtime unless the same modules had none. */
 static void find_unless_absent(struct process_runtime *r, struct runtimes_absent *absent)
 {
     if (absent->sets.count > ABSENT_MAX) {

@@ -16,7 +16,7 @@ struct process_code {
 struct process_runtime {
     struct arena arena; /* owns everything */
     uint32_t pid;
-    const char *only;                   /* the interpreter that is searched; NULL: all */
+    const char *only;                   /* the interpreter to search for; NULL: all */
     struct interpreter_runtime runtime; /* interpreter NULL: there is none */
     struct str module;                  /* the path of its module */
     struct error refused;               /* why a runtime cannot be read; or no message */
@@ -32,15 +32,15 @@ struct process_runtime {
     struct idmap roles; /* by address: 1 + enum interpreter_native */
 };
 
-/* Sets of modules without a runtime: most processes of a machine have one of a few. All zeros
- * is empty. */
+/* Sets of modules without a runtime: most processes of a machine have one of a few
+ * sets. All zeros is empty. */
 struct runtimes_absent {
     struct arena arena;
     struct idmap sets; /* by a hash of paths and inodes */
 };
 
-/* Searches the runtime of a process; NULL if memory is short. `only`: the name of the
- * interpreter that is searched; NULL: all. `absent` gets those without one, and saves the
+/* Searches for the runtime of a process; NULL if out of memory. `only`: the name of the
+ * interpreter to search for; NULL: all. `absent` gets those without one, and saves the
  * search; or NULL. */
 struct process_runtime *process_runtime_create(uint32_t pid, const char *only,
                                                struct runtimes_absent *absent);

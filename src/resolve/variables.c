@@ -4,7 +4,7 @@
 #include "symbol/demangle.h"
 #include "symbol/symtab.h"
 
-/* The mapping of code below an address: a file's variables are behind its code. */
+/* The mapping of code below an address: a file's variables are after its code. */
 struct code_below {
     uint64_t address;
     bool found;

@@ -28,17 +28,17 @@ struct store_metric_block {
 };
 
 /* The metric of that name in the block, which is added without values if there is none.
- * `hint` is its likely index. The texts are copied. NULL when memory is short, or there
+ * `hint` is its likely index. The texts are copied. NULL when out of memory, or there
  * are too many. */
 struct store_metric *store_metric_put(struct store_metric_block *b, struct arena *a,
                                       struct str name, struct str unit, size_t hint);
 
-/* Adds the values of `from` that `to`, of the same time, does not have. False when memory
- * is short. */
+/* Adds the values of `from` that `to`, of the same time, does not have. False
+ * when out of memory. */
 bool store_metrics_merge(struct store_metric_block *to,
                          const struct store_metric_block *from, struct arena *a);
 
-/* Both return false with err set when memory is short, or if the bytes are damaged. What
+/* Both return false with err set when out of memory, or if the bytes are damaged. What
  * is decoded is in the arena; start and step are unchanged. */
 bool store_metrics_encode(const struct store_metric_block *b, struct output *out,
                           struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of a window as bytes, for stores that keep blobs.
  *
- * A row is: in this second, this series had this stack so many times, with this weight.
+ * A row says how many samples a series has in a second with a stack, and their weight.
  * Rows are sorted by series, stack and second. The bytes are columns, compressed with
  * zstd; stoke-store(5) specifies them. The bytes of a store are hostile input. */
 #ifndef STOKE_STORE_ROWS_H
@@ -24,12 +24,12 @@ struct store_row {
  * are left. */
 size_t store_rows_merge(struct store_row *rows, size_t count);
 
-/* Appends the bytes of merged rows. False if memory is short. */
+/* Appends the bytes of merged rows. False if out of memory. */
 bool store_rows_encode(const struct store_row *rows, size_t count, struct output *out,
                        struct error *err);
 
-/* Reads rows into the arena. False with err set if the bytes are damaged, or memory is
- * short. */
+/* Reads rows into the arena. False with err set if the bytes are damaged,
+ * or if out of memory. */
 bool store_rows_decode(struct str bytes, struct arena *arena, struct store_row **rows,
                        size_t *count, struct error *err);
 

@@ -26,13 +26,13 @@ struct store_series_table {
     struct index index;
 };
 
-/* The series of a sample; several items may have the same bytes. NULL when memory is
- * short. Valid until the next call. */
+/* The series of a sample; several items may have the same bytes. NULL when out of memory.
+ * Valid until the next call. */
 struct store_series *store_series_find(struct store_series_table *t,
                                        const struct sample *s, label_set_id labels);
 
 /* Adds what the bytes of a series say to a builder. False with err set if they are
- * damaged, or memory is short. */
+ * damaged, or if out of memory. */
 bool store_series_read(struct str bytes, struct builder *b, event_id *event,
                        thread_id *thread, label_set_id *labels, struct error *err);
 

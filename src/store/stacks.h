@@ -15,12 +15,12 @@ struct store_stack {
     uint32_t parent, frame; /* ids of the store */
 };
 
-/* Appends the bytes of stacks with the ids from `first` on. False if memory is short. */
+/* Appends the bytes of stacks with the ids from `first` on. False if out of memory. */
 bool store_stacks_encode(const struct store_stack *stacks, size_t count, uint64_t first,
                          struct output *out, struct error *err);
 
 /* Reads `count` stacks into the arena. False with err set if the bytes are damaged, or
- * memory is short. */
+ * if out of memory. */
 bool store_stacks_decode(struct str bytes, uint64_t first, size_t count,
                          struct arena *arena, struct store_stack **stacks,
                          struct error *err);

@@ -106,15 +106,15 @@ struct store_kind {
 
     bool (*usage)(struct store *s, struct store_usage *u, struct error *err);
 
-    /* Call it before a window is added, and after that failed. Looks whether the location still
+    /* Call it before a window is added, and after that failed. Checks whether the location still
      * has what is written, undamaged; if not, fixes it, without losing what was stored, or
      * begins a new store. `done`, of STORE_DONE_SIZE, becomes a sentence about that; empty:
      * nothing was done. After a failure nothing may be called but fix(), settle() and close().
-     * Takes a bounded time: what takes longer goes on in the background, and fix() fails until
+     * Takes a bounded time: what takes longer continues in the background, and fix() fails until
      * it has ended. */
     bool (*fix)(struct store *s, char *done, size_t size, struct error *err);
 
-    /* Waits for what goes on in the background. Returns false if nothing does. NULL: nothing
+    /* Waits for the work in the background. Returns false if nothing does. NULL: nothing
      * ever does. */
     bool (*settle)(struct store *s);
 

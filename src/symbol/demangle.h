@@ -18,7 +18,7 @@ enum demangle {
 
 /* Returns the name to display: `name` itself, or text in `scratch` (an OUTPUT_BUFFER),
  * valid until the next call. The suffix "@plt" stays; a version suffix
- * ("@@GLIBCXX_3.4") is dropped when the name is demangled. When memory is short, the
+ * ("@@GLIBCXX_3.4") is dropped when the name is demangled. When out of memory, the
  * name is returned unchanged. */
 struct str demangle(struct str name, enum demangle how, struct output *scratch);
 

@@ -147,7 +147,7 @@ static bool prepare_lines(struct dwarf_reader *r, struct dwarf_unit_state *s)
 }
 
 /* Returns the split unit that belongs to this unit, or the unit itself if there is
- * none. False when memory is short. */
+ * none. False when out of memory. */
 static bool find_split(struct dwarf_reader *r, struct dwarf_unit_state *s)
 {
     const struct dwarf_input *input = &r->dwarf->input;

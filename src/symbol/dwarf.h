@@ -95,7 +95,7 @@ struct dwarf {
 };
 
 /* Reads the headers of all units. The arena must live as long as d. False only when
- * memory is short; a file without DWARF has no units. */
+ * out of memory; a file without DWARF has no units. */
 bool dwarf_init(struct dwarf *d, const struct dwarf_input *input, struct arena *arena,
                 struct error *err);
 
@@ -129,8 +129,8 @@ struct dwarf_query {
 /* The unit that contains the address. */
 uint32_t dwarf_unit_at(const struct dwarf *d, uint64_t address);
 
-/* Sets the units of the queries and sorts them by unit and address. False when memory
- * is short. */
+/* Sets the units of the queries and sorts them by unit and address. False
+ * when out of memory. */
 bool dwarf_order(const struct dwarf *d, struct dwarf_query *queries, size_t count);
 
 /* Number of sorted queries in the next piece: at least `min_count`, if there are that
@@ -161,12 +161,12 @@ void dwarf_reader_deinit(struct dwarf_reader *r);
 void dwarf_reader_forget(struct dwarf_reader *r);
 
 /* Answers sorted queries. The frames are valid until dwarf_reader_forget or _deinit.
- * False when memory is short. */
+ * False when out of memory. */
 bool dwarf_find(struct dwarf_reader *r, struct dwarf_query *queries, size_t count,
                 struct error *err);
 
 /* Answers a single address: writes at most `room` frames and returns their number (0
- * also when memory is short). Each call walks a body: for many addresses use
+ * also when out of memory). Each call walks a body: for many addresses use
  * dwarf_find. */
 size_t dwarf_find_one(struct dwarf_reader *r, uint64_t address,
                       struct dwarf_frame *frames, size_t room);
@@ -179,7 +179,7 @@ struct dwarf_row {
 };
 
 /* The rows that cover [low, high), sorted by address, within one unit; the first may
- * begin before low. They are valid as long as the frames. False when memory is short. */
+ * begin before low. They are valid as long as the frames. False when out of memory. */
 bool dwarf_rows(struct dwarf_reader *r, uint64_t low, uint64_t high,
                 struct dwarf_row **rows, size_t *count, struct error *err);
 

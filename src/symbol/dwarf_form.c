@@ -162,7 +162,7 @@ struct compiler {
     struct arena *arena;
     struct dwarf_step step; /* the step that is being built */
     uint8_t before;         /* bytes since the last attribute that is read */
-    bool failed;            /* memory is short */
+    bool failed;            /* out of memory */
 };
 
 enum slot {

@@ -102,7 +102,7 @@ struct dwarf_abbrev_scratch {
 };
 
 /* Compiles the table for units like u. Unreadable abbreviations are left out. Subtracts
- * the bytes read from *budget and reads nothing beyond it. NULL when memory is short. */
+ * the bytes read from *budget and reads nothing beyond it. NULL when out of memory. */
 struct dwarf_abbrevs *dwarf_abbrevs_make(const struct dwarf_unit *u,
                                          struct dwarf_abbrev_scratch *scratch,
                                          struct arena *a, uint64_t *budget);

@@ -78,7 +78,7 @@ struct dwarf_caches {
 /* An inlined call in the body that is walked; [0] is the body itself. */
 struct dwarf_inlined {
     uint64_t entry; /* offset in .debug_info */
-    /* the entry that it is an instance of, if only that one has the name */
+    /* if the entry has no name: the entry of which it is an instance, which has it */
     struct dwarf_value origin;
     uint64_t file;
     uint32_t line, column, parent;
@@ -87,22 +87,22 @@ struct dwarf_inlined {
     struct str name;
 };
 
-/* Creates the empty state of a file; NULL when memory is short. */
+/* Creates the empty state of a file; NULL when out of memory. */
 struct dwarf_file_state *dwarf_file_state_make(struct dwarf_reader *r,
                                                const struct dwarf_file *file);
 
-/* Returns the state of a unit, with its abbreviations. NULL when memory is short. */
+/* Returns the state of a unit, with its abbreviations. NULL when out of memory. */
 struct dwarf_unit_state *dwarf_unit_state_at(struct dwarf_reader *r,
                                              struct dwarf_file_state *file, size_t index);
 
 /* Finds the function of that unit's entries at the address: sets *entry to its offset
- * in .debug_info, or to DWARF_NONE. False when memory is short. */
+ * in .debug_info, or to DWARF_NONE. False when out of memory. */
 bool dwarf_function_at(struct dwarf_reader *r, struct dwarf_unit_state *s,
                        uint64_t address, uint64_t *entry);
 
 /* Walks the body of the function for queries sorted by address. Sets r->inlined to the
  * enclosing inlined calls, and the count of each query to the index of its innermost
- * call. False when memory is short. */
+ * call. False when out of memory. */
 bool dwarf_walk_body(struct dwarf_reader *r, struct dwarf_unit_state *s, uint64_t entry,
                      struct dwarf_query *queries, size_t count);
 

@@ -116,7 +116,7 @@ static bool read_new_tables(struct dwarf_lines *l, struct bytes *b,
     return true;
 }
 
-/* Reads the header; the program follows it. False when memory is short. */
+/* Reads the header; the program follows it. False when out of memory. */
 static bool read_head(struct dwarf_lines *l, struct bytes *b, struct arena *a)
 {
     struct dwarf_unit u = *l->unit; /* with the sizes of this program */
@@ -369,8 +369,8 @@ static bool marks_are_sorted(const struct dwarf_lines *l)
     return i >= l->mark_count;
 }
 
-/* The numbers below n, sorted by `before`; the caller frees them. NULL when memory is
- * short. */
+/* The numbers below n, sorted by `before`; the caller frees them. NULL
+ * when out of memory. */
 static uint32_t *make_order(size_t n,
                             bool (*before)(const void *context, uint32_t a, uint32_t b),
                             const void *context)
@@ -401,7 +401,7 @@ static void order_marks(struct first_run *run, const struct dwarf_line_state *ma
     }
 }
 
-/* Sorts the marks by address. False when memory is short. */
+/* Sorts the marks by address. False when out of memory. */
 static bool sort_marks(struct first_run *run)
 {
     struct dwarf_lines *l = run->lines;

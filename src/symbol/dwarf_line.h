@@ -47,7 +47,7 @@ struct dwarf_lines {
 
 /* Reads the unit's line program. Sequences that begin outside [code_low, code_high) are
  * ignored. Subtracts the bytes read from *budget. If `ranges` is not NULL, adds the
- * ranges of the sequences to it. NULL when memory is short; without a program, the
+ * ranges of the sequences to it. NULL when out of memory; without a program, the
  * result has no rows. */
 struct dwarf_lines *dwarf_lines_make(const struct dwarf_unit *u, const struct dwarf *d,
                                      struct arena *a, uint64_t *budget,

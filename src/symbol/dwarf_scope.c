@@ -155,7 +155,7 @@ static uint64_t child_around(struct dwarf_reader *r, const struct dwarf_unit_sta
     return at && at > target ? (uint64_t)(last - unit) : 0;
 }
 
-/* The recorded marks of the entry at `begin`. NULL: not a scope, or memory is short. */
+/* The recorded marks of the entry at `begin`. NULL: not a scope, or if out of memory. */
 static struct dwarf_scope *scope_of(struct dwarf_reader *r, struct dwarf_unit_state *s,
                                     uint64_t begin)
 {

@@ -13,12 +13,12 @@
 
 /* Writes the offsets of the enclosing entries of the one at that offset in .debug_info,
  * outermost first, without the unit's entry, and returns their number. 0 also when
- * memory is short. */
+ * out of memory. */
 size_t dwarf_scopes_around(struct dwarf_reader *r, struct dwarf_unit_state *s,
                            uint64_t offset, uint64_t around[DWARF_SCOPES_MAX]);
 
 /* Records one of the unit's entries during a pass over all of them: the first, and then
- * every DWARF_SCOPE_MARKth. False when memory is short. */
+ * every DWARF_SCOPE_MARKth. False when out of memory. */
 bool dwarf_scope_note(struct dwarf_reader *r, struct dwarf_unit_state *s, uint64_t entry);
 
 /* An iterator over the children of an entry. */

@@ -297,8 +297,8 @@ static bool read_absolute(struct list *l, struct bytes *b, unsigned kind, uint64
     return known && !b->failed;
 }
 
-/* Reads one entry of .debug_rnglists. *more: it is not the last one. False when memory
- * is short. */
+/* Reads one entry of .debug_rnglists. *more: it is not the last one. False
+ * when out of memory. */
 static bool read_list_entry(struct list *l, struct bytes *b, bool *more)
 {
     unsigned kind = bytes_u8(b);

@@ -94,7 +94,7 @@ struct elf {
 };
 
 /* Reads the headers. `file` must outlive e; memory comes from the arena. False if it is
- * not an ELF file, or when memory is short.
+ * not an ELF file, or when out of memory.
  *
  * If the section headers were stripped, .dynamic, .dynsym, .dynstr, .eh_frame_hdr and
  * .eh_frame are found through the segments and added to e->sections. The ends of

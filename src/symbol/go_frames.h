@@ -8,7 +8,7 @@
 #include "symbol/go_table.h"
 
 /* The bytes of the section, in the arena; empty if the architecture is neither x86-64
- * nor AArch64, and when memory is short. */
+ * nor AArch64, and when out of memory. */
 struct str go_frames(const struct go_table *t, struct arena *arena);
 
 #endif

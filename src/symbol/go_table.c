@@ -141,7 +141,7 @@ bool go_table_is_go(const struct elf *e)
            elf_section_named(e, STR(".note.go.buildid")) || has_go_note(e);
 }
 
-/* Searches the table among other data. */
+/* Searches for the table among other data. */
 static bool search_bytes(struct go_table *t, struct str bytes, uint64_t address)
 {
     uint64_t skipped = -address & (ALIGN - 1);
@@ -151,7 +151,7 @@ static bool search_bytes(struct go_table *t, struct str bytes, uint64_t address)
     return false;
 }
 
-/* Searches the table in a file whose sections have no names or wrong names: llvm-strip
+/* Searches for the table in a file whose sections have no names or wrong names: llvm-strip
  * overwrites the table of names. */
 static bool search_segments(struct go_table *t)
 {
@@ -255,7 +255,7 @@ static bool read_module(const struct go_table *t, uint64_t address, struct modul
 /* Maximum number of candidates: words that equal the table's address. */
 #define CANDIDATES_MAX 64
 
-/* Searches data that needs no relocation. */
+/* Searches a section for the module, in a file whose data needs no relocation. */
 static bool find_module_in(const struct go_table *t, const struct elf_section *s,
                            struct module *m, unsigned *candidates)
 {

@@ -53,7 +53,7 @@ struct jitdump {
 };
 
 /* Reads all complete records. `file` must outlive j. False if it is not a jitdump file,
- * or of another version, or when memory is short. */
+ * or of another version, or when out of memory. */
 bool jitdump_init(struct jitdump *j, struct str file, struct arena *arena,
                   struct error *err);
 

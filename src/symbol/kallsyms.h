@@ -16,7 +16,7 @@ struct kallsyms_facts {
 };
 
 /* Fills and finishes a table; `text` must outlive it. Addresses are those at the time
- * when the text was read. False only when memory is short. */
+ * when the text was read. False only when out of memory. */
 bool kallsyms_init(struct symbol_table *t, struct str text, struct arena *arena,
                    struct kallsyms_facts *facts, struct error *err);
 

@@ -25,7 +25,7 @@ struct landing_table {
 };
 
 /* Reads which functions have landing pads; invalid entries are skipped. The arena owns
- * the memory. False when memory is short. */
+ * the memory. False when out of memory. */
 bool landing_init(struct landing_table *t, struct elf *e, struct arena *arena);
 
 /* Where an exception thrown at an address (inside a call instruction) continues in the

@@ -13,7 +13,7 @@
 
 /* Fills and finishes a table; `text` must outlive it. A last line without a line end is
  * still being written and is ignored; other invalid lines are counted in *bad_lines.
- * False only when memory is short. */
+ * False only when out of memory. */
 bool perf_map_init(struct symbol_table *t, struct str text, struct arena *arena,
                    uint64_t *bad_lines, struct error *err);
 

@@ -9,7 +9,7 @@
 
 /* Adds the stubs to a table that is not finished and already has the object's own
  * symbols, which give names to stubs of its indirect functions. The table's arena owns
- * the names. False when memory is short. */
+ * the names. False when out of memory. */
 bool plt_add(struct symbol_table *t, struct elf *file, struct error *err);
 
 #endif

@@ -29,7 +29,7 @@ bool ranges_begin(struct ranges *r, size_t count, struct arena *arena);
 void ranges_lay(struct ranges *r, uint64_t start, uint64_t end, uint32_t owner);
 
 /* Flattens `count` ranges, which must be sorted by start. The arena owns the result.
- * False when memory is short. */
+ * False when out of memory. */
 bool ranges_init(struct ranges *r, const struct range *items, size_t count,
                  struct arena *arena);
 

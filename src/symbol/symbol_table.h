@@ -86,7 +86,7 @@ struct symbol_table {
     struct str *modules; /* [0] is none */
     size_t module_count, module_cap;
     struct arena *arena;          /* owned by the caller */
-    bool failed;                  /* memory was short while symbols were added */
+    bool failed;                  /* out of memory while symbols were added */
     struct symbol_filter *filter; /* NULL: all symbols are stored */
     size_t prune_at;
 };
@@ -121,7 +121,7 @@ uint16_t symbol_table_module(struct symbol_table *t, struct str name);
  * More than 4,000,000,000 symbols are rejected. */
 void symbol_table_add(struct symbol_table *t, struct symbol_entry entry);
 
-/* Sorts, chooses and builds the ranges. False when memory is short, now or earlier.
+/* Sorts, chooses and builds the ranges. False when out of memory, now or earlier.
  * Finish a table once. */
 bool symbol_table_finish(struct symbol_table *t, enum symbol_choice choice,
                          struct error *err);

@@ -230,7 +230,7 @@ bool symtab_init_filtered(struct symbol_table *t, struct elf *file, struct elf *
     add_table(t, file, ELF_DYNSYM);
     if (!plt_add(t, file, err) || !symbol_table_finish(t, SYMBOLS_BEST, err))
         return false;
-    /* If decompressing a section failed because memory is short, the section is empty. */
+    /* If decompressing a section failed for lack of memory, the section is empty. */
     bool no_memory =
         arena->failed || file->arena->failed || (main && main->arena->failed);
     return !no_memory || error_memory(err);

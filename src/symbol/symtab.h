@@ -15,7 +15,7 @@
 /* Fills and finishes a table. `file` is the file that is executed; `debug`, or NULL,
  * the file with its debug information. Both, and the bytes that they were read from,
  * must outlive the table; so must the arena, which may be file->arena. False only when
- * memory is short: an object without symbols makes an empty table. */
+ * out of memory: an object without symbols makes an empty table. */
 bool symtab_init(struct symbol_table *t, struct elf *file, struct elf *debug,
                  struct arena *arena, struct error *err);
 

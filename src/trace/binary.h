@@ -37,7 +37,7 @@ struct trace_binary {
     uint32_t *owners; /* by symbol: the function that contains it (f for f.cold) */
 };
 
-/* Computes the rest; memory is the arena's. False if memory is short. */
+/* Computes the rest; memory is the arena's. False if out of memory. */
 bool trace_binary_init(struct trace_binary *b, struct arena *arena, struct error *err);
 
 /* The segment that contains an address of the file, or NULL. */

@@ -95,7 +95,7 @@ static void sweep(const struct trace_known *k, const struct trace_segment *s, bo
     }
 }
 
-/* Searches all code for calls, once. False if memory is short. */
+/* Searches all code for calls, once. False if out of memory. */
 static bool find_targets(struct trace_code *c, struct trace_known *k)
 {
     const struct trace_binary *b = k->binary;

@@ -21,7 +21,7 @@ static bool is_one_of(struct str name, const char *const *names)
     return false;
 }
 
-/* Adds a function with its location; 0 if memory is short. */
+/* Adds a function with its location; 0 if out of memory. */
 static trace_function_id add_function(struct trace_code *c, struct trace_function f)
 {
     if (!ARRAY_RESERVE(c->arena, c->functions, c->function_cap, c->function_count + 1))
@@ -179,7 +179,7 @@ static void forget(struct dwarf_reader *reader)
         dwarf_reader_forget(reader);
 }
 
-/* Looks the queries up with a DWARF reader of the binary. False if memory is short. */
+/* Looks the queries up with a DWARF reader of the binary. False if out of memory. */
 static bool ask(struct trace_code *c, uint32_t binary, struct dwarf_reader *reader,
                 struct dwarf_query *queries, size_t count)
 {

@@ -148,12 +148,12 @@ struct trace_code {
     bool is_32;       /* a 32-bit machine, according to a binary */
 };
 
-/* The binaries must outlive the code. False if memory is short. */
+/* The binaries must outlive the code. False if out of memory. */
 bool trace_code_init(struct trace_code *c, struct arena *arena,
                      const struct trace_binary *binaries, size_t count);
 void trace_code_deinit(struct trace_code *c);
 
-/* The number of a binary, which is added if it is new; 0 if memory is short. */
+/* The number of a binary, which is added if it is new; 0 if out of memory. */
 uint32_t trace_code_add(struct trace_code *c, const struct trace_binary *binary);
 
 static inline const struct trace_binary *trace_code_binary(const struct trace_code *c,
@@ -190,7 +190,7 @@ static inline bool trace_code_boots(uint64_t pc)
 bool trace_site_begins_sigreturn(const struct trace_site *s);
 
 /* The function with that number in the code of another tracer, as a number of this
- * one; 0 if memory is short. */
+ * one; 0 if out of memory. */
 trace_function_id trace_code_adopt(struct trace_code *c, const struct trace_code *from,
                                    trace_function_id id);
 

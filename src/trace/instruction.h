@@ -48,7 +48,7 @@ static inline unsigned instruction_length(uint16_t low)
 struct instruction instruction_decode(uint32_t bits, bool is_32);
 
 /* Whether an instruction stores or loads the whole stack pointer. Code that switches
- * stacks does so: the word belongs to a saved context. */
+ * stacks does this: the word in memory is part of a saved context. */
 enum instruction_stack { STACK_NEITHER, STACK_STORED, STACK_LOADED };
 
 enum instruction_stack instruction_stack(uint32_t bits, bool is_32);

@@ -18,7 +18,7 @@ struct trace_profile_options {
 
 /* Adds all stacks of a tracer after its end, under the event "cycles", with a thread
  * for each task. The count of a sample is instructions. Repairs are reported as
- * warnings. False, with err set, if memory is short. */
+ * warnings. False, with err set, if out of memory. */
 bool trace_profile(struct tracer *t, struct builder *b,
                    const struct trace_profile_options *options, struct error *err);
 

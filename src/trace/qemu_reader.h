@@ -91,7 +91,7 @@ void qemu_pass_context(struct qemu_reading *q, uint32_t number);
  * before it. Contexts of one block are not separated. */
 bool qemu_must_wait(const struct qemu_reading *q, const struct qemu_lane *lane);
 
-/* Processes the words of a chunk, and then waiting words. False if memory is short. */
+/* Processes the words of a chunk, and then waiting words. False if out of memory. */
 bool qemu_read_runs(struct qemu_reading *q, struct qemu_lane *lane, struct bytes *b);
 
 /* Processes waiting words that can continue; all of them if `all` is set. */

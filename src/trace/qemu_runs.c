@@ -242,7 +242,7 @@ static void run_part(struct qemu_reading *q, struct qemu_lane *lane, uint32_t id
 static void run_again(struct qemu_reading *q, struct qemu_lane *lane, uint64_t times)
 {
     if (lane->block == 0) {
-        qemu_flaw(q, "what did not run runs again");
+        qemu_flaw(q, "the trace repeats a block before any block ran");
         return;
     }
     struct trace_block *b = &lane->blocks.items[lane->block];

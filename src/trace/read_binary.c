@@ -48,7 +48,7 @@ static bool is_record(const char *p, struct layout layout)
 /* A larger distance between two cycles is checked closely. */
 #define LEAP_MIN ((uint64_t)1 << 20)
 
-/* This many records in order are not there by chance. */
+/* A sequence of this many records in ascending order cannot be a coincidence. */
 #define RECORDS_IN_ORDER 8
 
 /* Whether records begin at p whose cycles continue `cycle`; `left` bytes are

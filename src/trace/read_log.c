@@ -107,7 +107,7 @@ static bool is_expanded(struct reading *q, const struct log_core *c, size_t at,
     return is_short_in_binary && q->expanded > 0;
 }
 
-/* Decodes an entry. False if memory is short. */
+/* Decodes an entry. False if out of memory. */
 static bool make_known(struct reading *q, struct log_core *c, size_t at, struct known *k)
 {
     struct tracer *t = &c->core->tracer;
@@ -208,7 +208,7 @@ static struct log_core *first_context(const struct reading *q)
     return first;
 }
 
-/* Removes processed entries. False if memory is short. */
+/* Removes processed entries. False if out of memory. */
 static bool remove_followed(struct reading *q)
 {
     bool ok = true;
@@ -270,7 +270,7 @@ static struct log_core *core_of(struct reading *q, int64_t number)
     return c;
 }
 
-/* The core of a line. NULL if memory is short, or if there are too many cores. */
+/* The core of a line. NULL if out of memory, or if there are too many cores. */
 static struct log_core *find_core(struct reading *q, const struct log_line *line)
 {
     int64_t number = line->core;

@@ -185,7 +185,7 @@ static bool next_chunk(struct qemu_reading *q, struct error *err)
     bytes_u32(&b); /* its number */
     if (b.failed || q->ended) {
         if (in->begin != in->end)
-            qemu_flaw(q, q->ended ? "something follows the end of the trace"
+            qemu_flaw(q, q->ended ? "data follows the end of the trace"
                                   : "the trace is truncated");
         return false;
     }

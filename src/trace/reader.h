@@ -121,7 +121,7 @@ bool trace_reader_finish(struct trace_reader *r, struct builder *b,
 
 /* --- For formats -------------------------------------------------------------------- */
 
-/* The core of that number, which is created if it is new; NULL if memory is short
+/* The core of that number, which is created if it is new; NULL if out of memory
  * (arena.failed is set), or if there are too many. */
 struct trace_core *trace_reader_core(struct trace_reader *r, int64_t number);
 
@@ -129,7 +129,7 @@ struct trace_core *trace_reader_core(struct trace_reader *r, int64_t number);
 void trace_reader_flaw(struct trace_reader *r, const char *what, uint64_t line,
                        uint64_t offset, struct str text);
 
-/* Passes on the added instructions. False if the reader must stop: memory is short. */
+/* Passes on the added instructions. False if the reader must stop: out of memory. */
 bool trace_reader_flush(struct trace_reader *r, struct error *err);
 
 /* Reports a cycle that is less than the one before. */

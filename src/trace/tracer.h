@@ -221,7 +221,7 @@ struct tracer {
     struct trace_report report;
 };
 
-/* False if memory is short. Binaries must outlive the tracer. */
+/* False if out of memory. Binaries must outlive the tracer. */
 bool tracer_init(struct tracer *t, const struct trace_binary *binaries, size_t count,
                  bool keeps);
 void tracer_deinit(struct tracer *t);
@@ -264,7 +264,7 @@ struct trace_block {
 
 _Static_assert(sizeof(struct trace_block) == 64, "a line of the cache");
 
-/* Computes the other fields from pc, count and sites. False if memory is short. */
+/* Computes the other fields from pc, count and sites. False if out of memory. */
 bool trace_block_ready(struct tracer *t, struct trace_block *b);
 
 /* Adds the next instructions: `count` of a block, from number `first` on, one per
@@ -300,7 +300,7 @@ static inline uint64_t tracer_instructions(const struct tracer *t)
 /* Ends the trace: counts all cycles up to now. */
 void tracer_end(struct tracer *t);
 
-/* Whether memory was short at any time. */
+/* Whether an allocation has failed at any time. */
 static inline bool tracer_failed(const struct tracer *t)
 {
     return t->arena.failed || t->tree.arena.failed || t->trial.arena.failed;

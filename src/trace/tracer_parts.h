@@ -249,7 +249,7 @@ const struct trace_context *tracer_find_context(struct tracer *t, uint64_t key,
                                                 struct trace_context *copy);
 
 /* Copies the frames of a program that called its kernel, from another tracer, to a
- * task of this one, below a separate base. False if memory is short. */
+ * task of this one, below a separate base. False if out of memory. */
 bool tracer_adopt_ecall(struct tracer *t, const struct tracer *from,
                         const struct trace_ecall *e, struct trace_frame *frames);
 

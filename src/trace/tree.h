@@ -33,7 +33,7 @@ struct trace_tree {
     size_t base_count, base_cap;
 };
 
-/* False if memory is short; arena.failed is then set, and stays set. */
+/* False if out of memory; arena.failed is then set, and stays set. */
 bool trace_tree_init(struct trace_tree *t);
 void trace_tree_deinit(struct trace_tree *t);
 
@@ -59,7 +59,7 @@ static inline trace_node trace_tree_child(struct trace_tree *t, trace_node paren
     return trie_child(&t->trie, parent, function);
 }
 
-/* Makes room for the counts of all nodes. False when memory is short. */
+/* Makes room for the counts of all nodes. False when out of memory. */
 bool trace_tree_reserve(struct trace_tree *t);
 
 /* Adds cycles and instructions to a node. */

@@ -6,7 +6,8 @@
 
 /* --- By the bytes ------------------------------------------------------------------ */
 
-/* A binary is searched by this many bytes at least: fewer are found by chance. */
+/* A binary is searched for at least this many bytes: shorter sequences can match by
+ * coincidence. */
 #define SEARCH_BYTES 12
 #define SEARCHES_OF_PAGE 8
 #define FOUND_MAX 4096

@@ -203,7 +203,7 @@ static bool choose_labels(struct rewrite *r, struct filter *f)
 /* --- Events that remain ------------------------------------------------------------- */
 
 /* By event: whether samples with the requested labels have it. What other programs measure,
- * in a store of many, would be shown empty. NULL when memory is short. */
+ * in a store of many, would be shown empty. NULL when out of memory. */
 static bool *events_with_labels(struct rewrite *r, const struct filter *f)
 {
     const struct profile *p = r->from;

@@ -16,7 +16,7 @@ bool pattern_check(const char *text, struct error *err);
 
 /* By frame: one bit for each pattern (or name, see struct transform_words) that matches
  * it. Each distinct name is matched once. NULL, with err set, for an invalid pattern or
- * when memory is short. */
+ * when out of memory. */
 uint32_t *pattern_match_frames(struct arena *a, const struct profile *p,
                                const struct transform_words *patterns, struct error *err);
 

@@ -53,7 +53,7 @@ static bool reverse_run(const struct profile *from, const struct transform_optio
 
 const struct transform transform_reverse = {
     .name = "reverse",
-    .summary = "turn stacks around, leaf first",
+    .summary = "reverse the stacks: leaf first",
     .requested = reverse_requested,
     .run = reverse_run,
 };

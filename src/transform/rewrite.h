@@ -61,13 +61,13 @@ struct rewrite {
     label_set_id *label_sets;
 };
 
-/* False, with err set, when memory is short; deinit in every case. */
+/* False, with err set, when out of memory; deinit in every case. */
 bool rewrite_init(struct rewrite *r, const struct profile *from, struct builder *to,
                   struct error *err);
 void rewrite_deinit(struct rewrite *r);
 
-/* Adds all remaining samples to the builder. False, with err set, when scratch memory is
- * short. */
+/* Adds all remaining samples to the builder. False, with err set, when out of scratch
+ * memory. */
 bool rewrite_run(struct rewrite *r, struct error *err);
 
 /* The new frame for an old one; the first call makes it. */
@@ -76,15 +76,15 @@ frame_id rewrite_frame(struct rewrite *r, frame_id old);
 /* A copy of an old frame, with another name if `name` is not NULL. */
 frame_id rewrite_copy_frame(struct rewrite *r, frame_id old, const struct str *name);
 
-/* By old stack: its outermost frame. NULL when memory is short. */
+/* By old stack: its outermost frame. NULL when out of memory. */
 frame_id *rewrite_outermost_frames(struct rewrite *r);
 
-/* By old thread: a new frame with its name; 0 if it has none. NULL when memory is
- * short. */
+/* By old thread: a new frame with its name; 0 if it has none. NULL when out of
+ * memory. */
 frame_id *rewrite_thread_frames(struct rewrite *r, enum thread_style style);
 
 /* By old frame: a number below *limit, equal for frames of the same name (without a name:
- * of the same module). NULL when memory is short. */
+ * of the same module). NULL when out of memory. */
 uint32_t *rewrite_name_numbers(struct rewrite *r, size_t *limit);
 
 #endif

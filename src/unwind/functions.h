@@ -31,7 +31,7 @@ bool unwind_functions_init(struct unwind_functions *f, const struct unwind_sourc
 
 /* The table of the function at an offset in the file. A function directly before or
  * after the offset is also accepted, because samples in a signal trampoline have such
- * addresses. NULL if there is none, and when memory is short. */
+ * addresses. NULL if there is none, and when out of memory. */
 const struct unwind_table *unwind_functions_table(struct unwind_functions *f,
                                                   uint64_t offset);
 

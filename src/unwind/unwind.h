@@ -93,7 +93,7 @@ struct unwind_objects {
  * (space_hash), so it can be retained between batches. */
 struct unwind_cache;
 
-/* NULL when memory is short. About 512 kB. */
+/* NULL when out of memory. About 512 kB. */
 struct unwind_cache *unwind_cache_create(struct arena *arena);
 
 /* Unwinds the stacks of the jobs (model/resolver.h describes input and output). Also

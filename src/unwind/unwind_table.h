@@ -77,7 +77,7 @@ struct unwind_table {
 };
 
 /* Builds a table. The arena owns its memory; the sections' bytes must outlive the
- * table, which reads them for general rules. Fails when memory is short, or if the
+ * table, which reads them for general rules. Fails when out of memory, or if the
  * architecture is not supported; invalid parts of the sections are skipped and counted.
  * A module without rules gives a table without rows. */
 bool unwind_table_build(struct unwind_table *t, const struct unwind_source *source,
@@ -88,8 +88,8 @@ bool unwind_table_build_function(struct unwind_table *t,
                                  const struct unwind_source *source, uint64_t fde,
                                  struct arena *arena, struct error *err);
 
-/* Serialises the table, to be cached under the build ID of the file; empty when memory
- * is short. The sections are not included. */
+/* Serialises the table, to be cached under the build ID of the file; empty when out of memory.
+ * The sections are not included. */
 struct str unwind_table_bytes(const struct unwind_table *t, struct arena *arena);
 
 /* Loads a table that unwind_table_bytes of this version wrote, for a source with

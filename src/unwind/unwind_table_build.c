@@ -102,7 +102,7 @@ static bool begins_before(const void *context, uint32_t a, uint32_t b)
     return functions[a].start < functions[b].start;
 }
 
-/* The indexes of the functions, sorted by start; NULL when memory is short. */
+/* The indexes of the functions, sorted by start; NULL when out of memory. */
 static uint32_t *order_functions(struct build *b)
 {
     size_t count = b->function_count;

@@ -30,7 +30,7 @@ static void print_table(const struct symbol_table *t, struct output *text)
     }
 }
 
-/* False when memory was short. */
+/* False when out of memory. */
 static bool print_go(struct elf *e, struct output *text)
 {
     struct go_table t;
@@ -92,7 +92,7 @@ static bool run_jitdump(const void *context, struct output *text, struct error *
     return ok;
 }
 
-/* Names are unchanged when memory is short: only leaks are tested. */
+/* Names are unchanged when out of memory: only leaks are tested. */
 static bool run_names(const void *context, struct output *text, struct error *err)
 {
     struct output scratch = OUTPUT_BUFFER;

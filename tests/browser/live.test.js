@@ -165,7 +165,7 @@ module.exports = (test) => {
         assert.equal(await app(page, "live.recording.state"), "recorded");
         await page.locator(".status", { hasText: "Recording of sh" }).waitFor();
 
-        /* It stays while the time goes on, until it is closed. */
+        /* It stays while time continues, until it is closed. */
         await heardAfter(page, await app(page, "live.heard"));
         assert.equal(await app(page, "name"), "Recording of sh");
         await page.getByRole("button", { name: "Close the recording" }).click();

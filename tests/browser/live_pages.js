@@ -13,7 +13,7 @@ async function daemon(bench, options = {}) {
     const port = await new Promise((resolve) => {
         child.stderr.on("data", (text) => {
             said += text;
-            const found = /HTTP is served at port (\d+)/.exec(said);
+            const found = /HTTP is served on port (\d+)/.exec(said);
             if (found)
                 resolve(Number(found[1]));
         });

@@ -14,7 +14,7 @@ BOX = re.compile(r'<title>(.*?) \([\d,]+ samples[^<]*</title><rect x="([\d.]+)%"
 
 
 def boxes_of(lines):
-    """(name, depth, begin, end) of all calls: what consecutive lines share goes on."""
+    """(name, depth, begin, end) of all calls: what consecutive lines share continues."""
     done, open_calls, now = [], [], 0
     for stack, weight in lines + [([], 0)]:
         shared = 0

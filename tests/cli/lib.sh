@@ -89,7 +89,7 @@ used() {
     sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'
 }
 
-# runs_for PID TICKS: waits until the process has used so many more ticks of CPU time.
+# runs_for PID TICKS: waits until the process has used TICKS more ticks of CPU time.
 runs_for() {
     runs_until=$(($(used "$1") + $2))
     for _ in $(seq 2400); do

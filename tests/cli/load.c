@@ -1,5 +1,5 @@
 /* The program that the tests record: main calls middle, and that leaf, nine times as long
- * as evil, for so many milliseconds of the processor; the status is 3 then.
+ * as evil, for this number of milliseconds of CPU time; the status is 3 then.
  *
  *   load [MS [fork]]    without end where none are named; fork: so does a child, which
  *                       executes the program again, and the status is 0

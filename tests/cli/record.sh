@@ -334,7 +334,7 @@ fi
 
 # The whole machine.
 if stoke record -q -a --duration 0.2 -o all.data 2>err; then
-    status 0 stoke record -a -F 499 -o all.data sh -c "./load 300 || :" # until it has run for so long
+    status 0 stoke record -a -F 499 -o all.data sh -c "./load 300 || :" # until it has used 300 ms
     stoke fold -q all.data >folded
     says '^load;.*;leaf [0-9]*$' folded
     status 0 stoke record -q -C 0 --duration 0.3 -o cpu.data

@@ -275,13 +275,13 @@ status 0 stoke trace -q "$text" -d "$binary" --selector 2 --start "$fib" --end "
 awk '{sum += $NF} END {print sum}' out >sum
 first=$(grep -n ": $fib\$" "$text" | sed -n '1s/:.*//p')
 # The start counts for more than the end, at one address: it never ends.
-[ "$(cat sum)" = $(($(wc -l <"$text") - first)) ] || fail 'from behind the first fib'
+[ "$(cat sum)" = $(($(wc -l <"$text") - first)) ] || fail 'from the end of the first fib on'
 for form in "$TESTS/man/small.qemu" "$TESTS/trace/inputs/beats/one" \
     "$TESTS/trace/inputs/binary/one"; do
     status 0 stoke trace -q "$form" -d "$binary" --selector 3 --start ffffffff30200073
     awk '{sum += $NF} END {print sum}' out >sum
     mret=$(grep -n ': 0000000080000038$' "$text" | sed -n '1s/:.*//p')
-    [ "$(cat sum)" -gt 0 ] || fail "nothing behind mret: $form"
+    [ "$(cat sum)" -gt 0 ] || fail "nothing after mret: $form"
     cp out "behind.$(basename "$form")"
 done
 cmp behind.small.qemu behind.one || fail 'a trigger by instruction'

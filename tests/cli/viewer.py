@@ -167,7 +167,7 @@ for _ in range(8):
     client.sendall(request)
     stalled.append(client)
 page_comes("beside readers that stall")
-check("a stalled reader that goes on", Reply(read_all(stalled.pop())).status, 200)
+check("a stalled reader that continues", Reply(read_all(stalled.pop())).status, 200)
 
 # Connections without a request, more than the server accepts, and requests that come by bytes.
 idle = [connect() for _ in range(200)]

@@ -57,7 +57,7 @@ int main(void)
 """
 
 
-# Waits for a second, so many times.
+# A program that waits for a second, as often as its argument says.
 NAPS = """
 #include <stdlib.h>
 #include <time.h>

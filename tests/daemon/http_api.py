@@ -27,7 +27,7 @@ VALUE = re.compile(r'^[a-zA-Z_:][a-zA-Z0-9_:]*(\{([a-z]+="([^"\\]|\\.)*",?)+\})?
 
 
 class Daemon:
-    """A daemon of the test's own, at a free port."""
+    """A daemon of the test's own, on a free port."""
 
     def __init__(self, folder, *options, env=None):
         self.errors = os.path.join(folder, "errors")
@@ -44,7 +44,7 @@ class Daemon:
     def wait(self):
         """True if it serves; false if it ended."""
         while self.process.poll() is None:
-            match = re.search(r"HTTP is served at port (\d+)", self.report())
+            match = re.search(r"HTTP is served on port (\d+)", self.report())
             if match:
                 self.port = int(match[1])
                 return True
@@ -266,7 +266,7 @@ def events(daemon):
 
 
 def replies(daemon):
-    """How many requests were answered so far, and how many got the reply to another one."""
+    """How many requests got a new reply so far, and how many shared the reply to another request."""
     _, _, body = daemon.get("/metrics")
     found = re.findall(rb'stoke_http_requests_total{reply="(made|shared)"} (\d+)', body)
     return {kind.decode(): int(count) for kind, count in found}

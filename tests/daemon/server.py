@@ -136,7 +136,7 @@ def node(name, value, *below):
 # --- The server ------------------------------------------------------------------------------
 
 class Server:
-    """A server of the test's own, at a free port."""
+    """A server of the test's own, on a free port."""
 
     def __init__(self, folder, *options, store="f.db"):
         self.store = os.path.join(folder, store)
@@ -147,7 +147,7 @@ class Server:
                                              *options], stderr=file)
         self.port = None
         while self.process.poll() is None and not self.port:
-            match = re.search(r"HTTP is served at port (\d+)", self.report())
+            match = re.search(r"HTTP is served on port (\d+)", self.report())
             self.port = match and int(match[1])
             time.sleep(0.02)
         if not self.port:

@@ -5,7 +5,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* A daemon that costs so much, in cores, without samples and for each sample per second. */
+/* A daemon with these costs, in cores: without samples, and for each sample per second. */
 struct played {
     double fixed, each;
     uint64_t memory;

@@ -23,7 +23,7 @@ static bool check(struct daemon_triggers *t, double cpu, double memory, unsigned
     return daemon_triggers_check(t, values, second * SECOND, true);
 }
 
-/* Runs a recording from `second` on, which costs so much CPU time. */
+/* Runs a recording from `second` on, which costs this CPU time. */
 static void record(struct daemon_triggers *t, unsigned second, double cpu,
                    const struct daemon_limits *limits)
 {

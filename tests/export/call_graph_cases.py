@@ -27,7 +27,7 @@ OTHERS = {
     "callgrind/empty.callgrind": "refused: it has no costs",
     "callgrind/xapian.callgrind": "gprof2dot merges functions of the same name in two modules",
     "perf/issue28.perf": "gprof2dot ignores periods and names unknown functions by address",
-    "pstats/memtrail.pstats": "names: the file of a function is behind its name",
+    "pstats/memtrail.pstats": "names: the file of a function is after its name",
     "dtrace/go.dtrace": "names: some have the module in front",
 }
 

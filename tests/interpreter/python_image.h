@@ -127,7 +127,7 @@ static inline void image_describe(struct image *m, unsigned minor)
         image_put(m, at, numbers[i], 8);
         at += 8;
     }
-    if (minor > 13) /* behind the description, which is longer */
+    if (minor > 13) /* after the description, which is longer */
         image_put(m, m->runtime + 24 + 16, 1000, 8);
 }
 

@@ -24,7 +24,7 @@
     uint64_t vm_at, version_at; /* symbols; 0: not defined */        \
     uint64_t vm, ractor, thread, context, names_part;                \
     uint64_t method; /* of the frames of code that are made; or 0 */ \
-    uint64_t frames; /* the innermost one; others are behind it */
+    uint64_t frames; /* the innermost one; others are after it */
 
 #include "memory_image.h"
 

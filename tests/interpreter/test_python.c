@@ -347,7 +347,7 @@ static enum merge_result merge(const char *native, bool is_whole, const char *fr
     return result;
 }
 
-/* A thread that goes on while it is read: its stack is read again, or not used. */
+/* A thread that continues while it is read: its stack is read again, or not used. */
 struct restless {
     struct image *image;
     uint64_t changes; /* of the innermost frame, that are left; then it is frames[1] */

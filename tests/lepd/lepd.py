@@ -24,7 +24,7 @@ HELLO = b'{"method": "SayHello"}'
 
 
 class Daemon:
-    """A daemon of the test's own, at a free port."""
+    """A daemon of the test's own, on a free port."""
 
     def __init__(self, folder):
         self.errors = os.path.join(folder, "errors")
@@ -344,7 +344,7 @@ def half_closed(daemon):
 
 
 def brackets(daemon):
-    """300,000 brackets get an error, and the server goes on."""
+    """300,000 brackets get an error, and the server continues."""
     with connect(daemon) as sock:
         try:
             sock.sendall(b"[" * 300000)

@@ -120,7 +120,7 @@ static uint64_t call(struct child *c, uint64_t (*function)(uint64_t, uint64_t),
     return result;
 }
 
-/* Its system call goes on afterwards, and errno is as before. */
+/* Its system call continues afterwards, and errno is as before. */
 static void test_calls(void **state)
 {
     struct child c;

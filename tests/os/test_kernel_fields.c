@@ -41,7 +41,7 @@ static bool find(const struct description *d, size_t size, const char *member,
 {
     struct os_kernel_field field = {.structure = "task_struct", .member = member};
     struct error err = {0};
-    char *copy = malloc(size + 1); /* of that size, so that a read behind it is found */
+    char *copy = malloc(size + 1); /* of that size: a read beyond its end is found */
     memcpy(copy, d, size);
     bool ok = os_kernel_fields_of((struct str){copy, size}, &field, 1, &err);
     free(copy);

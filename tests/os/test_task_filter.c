@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The filter in the kernel: samples of the targets and of what they start are written to the
- * ring, those of other tasks are not, and the program behind the filter runs at targets only. */
+ * ring, those of other tasks are not, and the program after the filter runs at targets only. */
 #include "os/machine.h"
 #include "os/perf_event.h"
 #include "os/stack_counts.h"
@@ -141,7 +141,7 @@ static void hear(void *context, const struct stack_counts_key *key,
     counted_others += key->pid != (uint32_t)target;
 }
 
-/* The program behind the filter counts the stacks of the target only. */
+/* The program after the filter counts the stacks of the target only. */
 static void runs_the_next_program(void **state)
 {
     (void)state;

@@ -158,7 +158,7 @@ def check_counted(report, folder):
                       "" if (b"counted in the kernel" in reported) == counted and there else
                       reported.decode())
     cpu = 2 * 0.6e9
-    for _ in range(6):  # while a virtual machine does not run, only one of both clocks goes on
+    for _ in range(6):  # while a virtual machine does not run, only one of both clocks advances
         path = record(folder, "counted.data", "--bpf", "-F", "4999", "./fp", "600", "2", "5")
         reported = stoke("script", "-q", "-G", "-F", "comm,time,period", path).splitlines()
         periods = sum(int(line.split()[-1]) for line in reported)

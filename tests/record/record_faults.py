@@ -98,7 +98,7 @@ def used(pid):
 
 
 def runs_for(pid, seconds):
-    """Waits until the process has used so much more CPU time, or has ended."""
+    """Waits until the process has used this additional CPU time, or has ended."""
     until = (used(pid) or 0) + seconds
     while (now := used(pid)) is not None and now < until:
         time.sleep(0.02)
@@ -242,7 +242,7 @@ def check_lost(report, folder):
     recorded = int((re.search(r"samples +([0-9]+)", info) or [0, 0])[1])
     ran = (usage.ru_utime + usage.ru_stime) * 4999
     # the time before the counters were open is in neither number; while a virtual machine does
-    # not run, the clock of the samples goes on
+    # not run, the clock of the samples advances
     report.result(f"{lost} lost and {recorded} recorded, of {ran:.0f} at most",
                   "" if lost > 100 and 0.75 * ran < lost + recorded < 1.2 * ran else message)
 

@@ -80,7 +80,7 @@ def check_outside(report, folder):
     if not shutil.which("setpriv") or os.geteuid() != 0:
         report.skip(name, "needs root and setpriv, which drops its rights")
         return
-    # A stack is read some time after the sample. If the thread has gone on, it is discarded, unless
+    # A stack is read some time after the sample. If the thread has continued, it is discarded, unless
     # it fits the sample by chance: the shares are not exact.
     for _ in range(RECORDINGS):
         data, failed = record("ruby", folder, "-F", "999", "ruby", PROGRAM, "0.7", "3", str(DEPTH),

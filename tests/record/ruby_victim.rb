@@ -52,7 +52,7 @@ class Counter
   def respond_to_missing?(*) = true
 end
 
-# A long function: its lines are in the part of the index behind the first instructions.
+# A long function: its lines are in the part of the index after the first instructions.
 eval("def long(x)\n#{"x = x * 3 + 1\nx = [x, 7].min\n" * 200}GATE.pop\nend\n", binding, "/made/long.rb", 5)
 
 THREADS = [

@@ -35,7 +35,7 @@ static void end_round(void *context)
     (void)context;
 }
 
-/* Until so many samples came after the shift, or any before it. */
+/* Until this number of samples came after the shift, or any before it. */
 static void drain_until(uint64_t count)
 {
     const struct record_sink to = {NULL, take, end_round};

@@ -1,7 +1,7 @@
 /* A program with known waits, for tests/off_cpu.py: each thread waits in one way, TIMES times for
  * about MILLISECONDS, and prints the sum by its own clock, or, for preempted threads, by the
  * scheduler's statistics: while a virtual machine is paused, its threads do not wait but the clock
- * goes on.
+ * continues.
  *   waits MILLISECONDS TIMES FILE        prints "FUNCTION NS" for each way
  * The functions call the kernel through a function of their own, so that stacks by frame pointers
  * contain them, too: syscall() of the C library has no frame. */

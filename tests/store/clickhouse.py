@@ -297,7 +297,7 @@ def start_server(case):
                                    stderr=file)
     while process.poll() is None:
         with open(errors, encoding="utf-8") as file:
-            match = re.search(r"served at port (\d+)", file.read())
+            match = re.search(r"served on port (\d+)", file.read())
         if match:
             return process, int(match[1])
         time.sleep(0.02)

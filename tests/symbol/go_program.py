@@ -40,7 +40,7 @@ def values(runs):
 
 
 class Texts:
-    """Pieces behind each other, by offset."""
+    """Pieces in sequence, by offset."""
 
     def __init__(self, begin=b""):
         self.bytes = begin
@@ -81,7 +81,7 @@ def old_table():
     names = [t.add(name.encode() + b"\0") for name in NAMES]
     listed, start = b"", 0
     for f in FUNCTIONS:
-        # A number of a file is an index behind their count.
+        # A number of a file is an index beyond their count.
         f = (*f[:4], [(end, number + 1) for end, number in f[4]], *f[5:])
         runs = {tuple(r): t.add(values(r)) for r in f[3:] if r}
         known = function("1.2", f, start, names, lambda r, runs=runs: runs[tuple(r)])

@@ -103,7 +103,7 @@ static NOINLINE uint64_t count_words(uint64_t seed)
     return counts.size();
 }
 
-// Calls a function that never comes back: the return address lies behind the end.
+// Calls a function that never comes back: the return address is after the end.
 [[noreturn]] static NOINLINE void leave_by_exception(uint64_t seed)
 {
     throw seed;

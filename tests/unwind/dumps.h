@@ -39,7 +39,7 @@ struct dumps {
 /* Exits if the file is not such a recording. */
 void dumps_read(struct dumps *d, const char *path);
 
-/* Makes the tables of all objects; false when memory is short. */
+/* Makes the tables of all objects; false when out of memory. */
 bool dumps_tables(struct dumps *d);
 
 /* For struct unwind_objects, with the dumps as its context. */

@@ -34,8 +34,8 @@ int EXPORT(core_graph)(double function_share, double call_share, uint32_t most)
                                  &looks, &core.err));
 }
 
-/* At most so many of the functions that core_functions has sorted, with at most so many
- * callers and callees each. */
+/* At most `functions` of the functions that core_functions has sorted, each with at most
+ * `calls` callers and callees. */
 int EXPORT(core_peek)(uint32_t functions, uint32_t calls)
 {
     struct json_writer w = begin_reply();

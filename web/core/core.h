@@ -43,7 +43,7 @@ bool loading_begin(struct loading *l, struct str name, struct error *err);
  * between loading_begin and the first piece. */
 bool loading_format(struct loading *l, struct str format, struct error *err);
 
-/* The buffer for the next `room` bytes of the file; NULL if memory is short. */
+/* The buffer for the next `room` bytes of the file; NULL if out of memory. */
 char *loading_room(struct loading *l, size_t room);
 
 /* Adds `length` bytes of the buffer. Complete records are read when there are enough;
@@ -174,14 +174,14 @@ static inline string_id shown_label(const struct shown *s, uint32_t node)
 }
 
 /* by_process.c: the labels of processes and threads; none if there is only one process.
- * False if memory is short. */
+ * False if out of memory. */
 bool owners_init(struct shown *s);
 
 /* NULL if the label is of a function. */
 const struct owner *owner_of(const struct shown *s, string_id label);
 
-/* Makes the nodes, and adds each sample of the event to its node. False if memory is
- * short. */
+/* Makes the nodes, and adds each sample of the event to its node. False if out of
+ * memory. */
 typedef void (*shown_add)(struct shown *s, const struct sample *sample, uint32_t node);
 bool owners_graft(struct shown *s, shown_add add);
 
@@ -254,11 +254,11 @@ bool chart_of_tree(struct chart *c, const struct tree *t, bool before, struct er
  * weight. */
 bool chart_of_time(struct chart *c, const struct shown *s, struct error *err);
 
-/* reasons.c: of the waits. False if memory is short. */
+/* reasons.c: of the waits. False if out of memory. */
 bool reasons_make(struct chart *c, const struct shown *s);
 void chart_deinit(struct chart *c);
 
-/* Makes the levels; fewer if memory is short. */
+/* Makes the levels; fewer if out of memory. */
 void chart_sum_up(struct chart *c, const struct shown *s);
 
 /* The coarsest level of the row whose cells are not wider than a pixel; NULL: the

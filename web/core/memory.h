@@ -35,7 +35,7 @@ struct memory {
     size_t peak;     /* the moment with most bytes */
 };
 
-/* `p` must remain until memory_deinit. False if memory is short. */
+/* `p` must remain until memory_deinit. False if out of memory. */
 bool memory_init(struct memory *m, const struct profile *p, enum memory_by by,
                  struct error *err);
 void memory_deinit(struct memory *m);

@@ -132,7 +132,7 @@ struct line {
     string_id label; /* of its first frame */
 };
 
-/* Numbers the lines of the file; 0 for other frames. NULL if memory is short. */
+/* Numbers the lines of the file; 0 for other frames. NULL if out of memory. */
 static uint32_t *number_lines(struct adding *a, string_id file, struct line **lines)
 {
     const struct profile *p = a->s->p;

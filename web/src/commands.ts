@@ -95,7 +95,7 @@ export function chooseFile(app: App, compare: boolean): void {
 }
 
 /* Without a token, and without the path of a file: of a page that was opened from a file,
- * only the view, to be put behind the address of any copy of it. */
+ * only the view, to be appended to the address of any copy of it. */
 function linkOf(app: App): string {
     const view = writeState(app.state);
     return location.protocol === "file:" ? view || "#" : `${location.origin}${/^\/view\/[0-9a-f]+$/.test(location.pathname) ? location.pathname : "/"}${view}`;
@@ -109,7 +109,7 @@ function focusOn(selector: string): void {
 
 const focusPanel = (): void => focusOn("main [tabindex='0']:is(.rows, .canvas, .cells, svg):not(.beside)");
 
-/* The keys that follow move in the view at once. */
+/* The keys that follow move in the view immediately. */
 function openView(app: App, view: (typeof VIEWS)[number][0]): void {
     app.live?.setPanel(null);
     app.setView(view);

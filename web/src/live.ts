@@ -314,7 +314,7 @@ export class Live {
         } catch { /* asked again with the status */ }
     }
 
-    /* Of a new note: the begin of the held span, or now. */
+    /* Of a new note: the start of the held span, or now. */
     get noteTime(): number {
         return this.span ? Math.floor(this.span[0]) : this.heard || Math.floor(Date.now() / 1000);
     }

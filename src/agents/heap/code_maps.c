@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Lines are cut at this length; longer paths have no names. */
+/* Lines are truncated to this length; longer paths have no names. */
 #define LINE_MAX_SIZE 4096
 
 /* --- Lines ------------------------------------------------------------------------- */

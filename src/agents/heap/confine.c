@@ -20,7 +20,7 @@ void confine_start(void)
     real_syscall = hooks_find("syscall");
 }
 
-/* This thread, at least, goes on recording: it prepares what needs system calls. */
+/* This thread, at least, continues to record: it prepares what needs system calls. */
 static void confine(void)
 {
     if (lane_is_on()) {

@@ -274,7 +274,7 @@ static void replace_entry(void *context, struct object *o, const struct entry *e
 }
 
 struct replacing {
-    size_t complete; /* so many objects, from the first, are loaded completely */
+    size_t complete; /* this number of objects, from the first, is loaded completely */
     size_t seen;
     unsigned long long removed; /* objects, when `complete` was counted */
     bool is_changed, failed;

@@ -15,8 +15,8 @@
 /* Room that is left free for signal handlers that interrupt a record. */
 #define MARGIN (4 * (uint64_t)HEAP_RECORD_MAX)
 
-/* A full lane waits for the collector: so long without any progress, and then not again
- * until there is some. */
+/* A full lane waits for the collector: this long if there is no progress, and then not again
+ * until there is progress. */
 #define WAIT_NS 200000
 #define WAIT_SECONDS 10
 
@@ -230,7 +230,7 @@ static char *begin(uint64_t need)
     return own.ring + (reserve(need) & (HEAP_LANE_SIZE - 1));
 }
 
-/* Only the outermost record publishes: those of signal handlers lie behind it. A signal
+/* Only the outermost record publishes: those of signal handlers follow it. A signal
  * between the stores is found by the comparison. */
 static void publish(void)
 {

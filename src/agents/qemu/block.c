@@ -248,7 +248,7 @@ static void describe(const struct block *b)
         uint64_t address;
         uint32_t size, count;
     } head = {b->id, b->map, b->address, b->size, b->count};
-    _Static_assert(sizeof head == QEMU_TRACE_BLOCK_SIZE, "as the format has it");
+    _Static_assert(sizeof head == QEMU_TRACE_BLOCK_SIZE, "the size in the format");
     feed_put(&channel->blocks, &head, sizeof head, b->bytes, b->size);
 }
 

@@ -50,7 +50,7 @@ enum block_context { CONTEXT_NONE, CONTEXT_SAVE, CONTEXT_LOAD };
 enum block_context block_context_at(const struct block_draft *d, uint32_t index);
 
 /* The block of a draft. A new block is described in the trace. It is valid until the
- * end. NULL if memory is short, or all ids are used. */
+ * end. NULL if out of memory, or all ids are used. */
 const struct block *block_of(const struct block_draft *draft);
 
 /* Describes all blocks again: a forked guest begins its own trace. */

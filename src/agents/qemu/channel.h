@@ -3,7 +3,7 @@
  * are not written yet.
  *
  * A separate process writes the trace, because QEMU does not call a plugin when a
- * signal kills its guest: QEMU exits at once. The shared memory remains, and the
+ * signal kills its guest: QEMU exits immediately. The shared memory remains, and the
  * writer completes the file. Also, the thread of the guest does not spend time on
  * writing.
  *

@@ -99,7 +99,7 @@ static void describe(const struct map *map)
         uint64_t start, end, offset;
     } head = {map->id, (uint32_t)map->path.len, map->start - map->bias,
               map->end - map->bias, map->offset};
-    _Static_assert(sizeof head == QEMU_TRACE_MAP_SIZE, "as the format has it");
+    _Static_assert(sizeof head == QEMU_TRACE_MAP_SIZE, "the size in the format");
     feed_put(&channel->maps, &head, sizeof head, map->path.ptr, map->path.len);
 }
 

@@ -179,7 +179,7 @@ static void on_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         draft.map = map_of_block(draft.address, tb);
     const struct block *b = block_of(&draft);
     if (!b) {
-        stop_tracing("memory is short");
+        stop_tracing("out of memory");
         return;
     }
     /* QEMU passes back a const pointer as a plain one. */

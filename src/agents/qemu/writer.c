@@ -154,7 +154,7 @@ static void write_ring(struct out *out, enum qemu_chunk type, uint32_t cpu, void
     uint32_t length = to - from, offset = from & (size - 1);
     uint32_t first = length < size - offset ? length : size - offset;
     uint32_t head[4] = {type, cpu, length, out->sequence};
-    _Static_assert(sizeof head == QEMU_TRACE_CHUNK_SIZE, "as the format has it");
+    _Static_assert(sizeof head == QEMU_TRACE_CHUNK_SIZE, "the size in the format");
     struct iovec pieces[3] = {
         {head, sizeof head}, {(char *)ring + offset, first}, {ring, length - first}};
     if (!length)
@@ -179,7 +179,7 @@ static void write_header(struct out *out, const struct trace_options *options,
               .end = options->has_end ? options->end : UINT64_MAX,
               .process = flags & QEMU_TRACE_SYSTEM ? 0 : (uint32_t)guest,
               .parent = (uint32_t)parent};
-    _Static_assert(sizeof head == QEMU_TRACE_HEADER_SIZE, "as the format has it");
+    _Static_assert(sizeof head == QEMU_TRACE_HEADER_SIZE, "the size in the format");
     memcpy(head.magic, QEMU_TRACE_MAGIC, sizeof head.magic);
     write_all(out, &(struct iovec){&head, sizeof head}, 1);
 }
@@ -245,7 +245,7 @@ static void write_end(struct out *out, bool is_killed)
         uint32_t flags, zero;
         uint64_t instructions;
     } body = {.flags = is_killed ? QEMU_END_KILLED : 0};
-    _Static_assert(sizeof body == QEMU_TRACE_END_SIZE, "as the format has it");
+    _Static_assert(sizeof body == QEMU_TRACE_END_SIZE, "the size in the format");
     for (uint32_t i = 0; !is_killed && i < atomic_load(&channel->lane_count); i++) {
         const struct lane *l = &channel->lanes[i];
         body.instructions += l->carried + l->begun - l->skipped;

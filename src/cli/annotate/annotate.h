@@ -13,7 +13,7 @@ struct annotate_output {
     bool counts, weights; /* numbers of samples, or their weights, instead of shares */
 };
 
-/* The writers return false if memory is short. */
+/* The writers return false if out of memory. */
 bool annotate_write_text(const struct annotations *a, const struct annotate_output *to);
 
 /* `lines`: also the lines of the functions, with their text. */

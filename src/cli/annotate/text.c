@@ -62,7 +62,7 @@ static void find_lines(struct source_text *t, struct arena *arena)
     }
 }
 
-/* NULL when memory is short. */
+/* NULL when out of memory. */
 static const struct source_text *file_text(struct sources *s, uint32_t file)
 {
     char path[4096];

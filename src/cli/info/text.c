@@ -113,7 +113,7 @@ static void print_stacks(const struct info_report *r)
     if (s->unknown_any > 0)
         output_format(o,
                       "%.2f%% of the weight is in functions without a name, "
-                      "%.2f%% has one in the stack\n",
+                      "%.2f%% has such a function in its stack\n",
                       info_share(r, s->unknown_leaf), info_share(r, s->unknown_any));
     else
         output_text(o, "all functions have names\n");

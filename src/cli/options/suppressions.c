@@ -13,7 +13,7 @@ static bool read_text(const char *file, struct str *text, struct error *err)
 {
     struct os_mapping m = OS_MAPPING_NONE;
     if (!os_mapping_open(&m, file, err))
-        return error_hint(err, "a file of leak:NAME lines, or of valgrind");
+        return error_hint(err, "give a suppression file of LeakSanitizer or valgrind");
     bool fits = m.bytes.len <= FILE_MAX_SIZE;
     char *copy = fits ? arena_alloc(&all.arena, m.bytes.len + 1) : NULL;
     if (copy && m.bytes.len)
@@ -21,7 +21,7 @@ static bool read_text(const char *file, struct str *text, struct error *err)
     *text = (struct str){copy, m.bytes.len};
     os_mapping_close(&m);
     if (!fits)
-        return error_set(err, "'%s' is too large for a file of suppressions", file);
+        return error_set(err, "the suppression file '%s' is too large", file);
     return copy || error_memory(err);
 }
 

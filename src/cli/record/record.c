@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoke record: samples this machine, and writes a perf.data or draws it at once. */
+/* stoke record: samples this machine, and writes a perf.data or draws it immediately. */
 #include "base/format.h"
 #include "base/number.h"
 #include "cli/command.h"
@@ -125,7 +125,7 @@ static const struct option record_options[] = {
     {"delay", 'D', "MS", "start sampling after MS milliseconds", OPTION_PARSED,
      OFF(delay), .parse = parse_delay},
     {"output", 'o', "FILE",
-     "output file (default: perf.data); .svg, .folded, ...: draw it at once",
+     "output file (default: perf.data); .svg, .folded, ...: draw it directly",
      OPTION_STRING, OFF(output)},
     {"max-size", 0, "SIZE",
      "end when the file has this size (64M); with --rotate and --snapshot: size limit of "

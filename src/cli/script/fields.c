@@ -4,7 +4,7 @@
 static const struct {
     const char *name;
     uint32_t field;
-    uint64_t recorded; /* the bit of sample_type that it takes; 0: none */
+    uint64_t recorded; /* bits of sample_type: the field needs one of them; 0: none */
 } fields[] = {
     {"comm", FIELD_COMM, 0},
     {"tid", FIELD_TID, PERF_SAMPLE_TID},

@@ -22,15 +22,15 @@ struct script_settings {
 /* Prints the samples of recordings as they are read: a consumer. */
 struct script_recording;
 
-/* NULL when memory is short. */
+/* NULL when out of memory. */
 struct script_recording *script_recording_create(const struct script_settings *s,
                                                  struct script_choice *choice,
                                                  struct output *o);
 void script_recording_destroy(struct script_recording *r);
 const struct perf_consumer *script_recording_consumer(const struct script_recording *r);
 
-/* Failures: false, with err set, if memory was short. *missing: fields that were
- * requested but not recorded. */
+/* Returns false, with err set, if the recording failed for lack of memory. *missing: fields
+ * that were requested but not recorded. */
 bool script_recording_check(const struct script_recording *r, uint32_t *missing,
                             struct error *err);
 

@@ -6,7 +6,7 @@
 #include "base/output.h"
 #include "engine/stacks.h"
 
-/* Return false if memory is short. */
+/* Return false if out of memory. */
 bool stacks_write_text(const struct stacks *s, bool colour, struct output *out);
 bool stacks_write_json(const struct stacks *s, struct output *out);
 

@@ -28,7 +28,7 @@ struct top_flame {
 
 enum flame_move { FLAME_UP, FLAME_DOWN, FLAME_LEFT, FLAME_RIGHT };
 
-/* Makes the tree of a profile (NULL: none). False, with err set, when memory is short;
+/* Makes the tree of a profile (NULL: none). False, with err set, when out of memory;
  * deinit in every case. */
 bool top_flame_init(struct top_flame *f, const struct profile *p, struct error *err);
 void top_flame_deinit(struct top_flame *f);

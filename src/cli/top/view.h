@@ -47,7 +47,7 @@ bool top_view_update(struct top_view *v, struct error *err);
 /* Draws all on the terminal. */
 void top_view_draw(struct top_view *v);
 
-/* Executes the command of a key. False, with err set, when memory is short. */
+/* Executes the command of a key. False, with err set, when out of memory. */
 bool top_view_key(struct top_view *v, int key, struct error *err);
 
 /* Prints a table with the given number of rows. */

@@ -7,7 +7,7 @@
 #include "import/perf_data/profile.h"
 #include "perf/interpreted.h"
 
-/* The id of the file with that key, and whether it is new. 0 if memory is short. */
+/* The id of the file with that key, and whether it is new. 0 if out of memory. */
 static uint32_t file_number(struct perf_profile *p, struct str key, bool *is_new)
 {
     size_t before = p->keys.count;

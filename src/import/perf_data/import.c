@@ -476,7 +476,7 @@ static void end_part(struct perf_profile *p)
 }
 
 /* The state for the next file: the state of the preceding file, or a new one. NULL if
- * memory is short. */
+ * out of memory. */
 static struct perf_profile *begin_part(struct perf_session *s)
 {
     struct perf_profile *p = s ? s->carried : NULL;

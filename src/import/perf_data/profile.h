@@ -116,14 +116,13 @@ struct perf_profile {
 
 /* --- files.c ----------------------------------------------------------------------- */
 
-/* Adds the files that every recording has. Returns false if memory is short. */
+/* Adds the files that every recording has. Returns false if out of memory. */
 bool perf_files_init(struct perf_profile *p);
 
 /* Applies a MMAP, MMAP2 or KSYMBOL record. */
 void perf_file_mapped(struct perf_profile *p, const struct perf_record *r);
 
-/* A file for markers in stacks, of kind FRAME_MARKER or FRAME_WAKER; 0 if memory is
- * short. */
+/* A file for markers in stacks, of kind FRAME_MARKER or FRAME_WAKER; 0 if out of memory. */
 uint32_t perf_file_marker(struct perf_profile *p, struct str name, enum frame_kind kind);
 
 /* Sets module names and build IDs of the files that are new since the last call. Called as
@@ -179,7 +178,7 @@ void perf_stacks_unwind(struct perf_profile *p);
 
 /* --- finish.c ---------------------------------------------------------------------- */
 
-/* Names the new locations: p->jobs is then complete. False if memory is short. */
+/* Names the new locations: p->jobs is then complete. False if out of memory. */
 bool perf_locations_name(struct perf_profile *p);
 
 /* Names the locations and adds the samples to the profile. */

@@ -66,7 +66,7 @@ struct perf_consumer {
 /* Reads a recording and passes its samples to the consumer. The builder gets threads,
  * facts and warnings, but no samples. Source, options, builder and consumer stay the
  * caller's. Returns false and sets err if this is not a recording, the input cannot be
- * read, or memory is short. */
+ * read, or if out of memory. */
 bool perf_data_replay(struct source *in, const struct import_options *options,
                       struct builder *b, const struct perf_consumer *consumer,
                       struct error *err);
@@ -104,7 +104,7 @@ static inline bool perf_prints_period(const struct perf_event *e)
     return e->type != PERF_TYPE_TRACEPOINT;
 }
 
-/* The thread's index in the builder's profile, added if it is new; 0 if memory is short. */
+/* The thread's index in the builder's profile, added if it is new; 0 if out of memory. */
 thread_id perf_profile_thread(struct perf_profile *p, uint32_t pid, uint32_t tid);
 
 /* The name that the thread has now; perf's ":-1" if both ids are PERF_ID_NONE. */
@@ -138,7 +138,7 @@ struct perf_location_info {
 
 /* Asks the resolver for the names of all locations that are new since the last call, in
  * one request. Call it rarely: build IDs of a pipe come at its end. Returns false if
- * memory is short. */
+ * out of memory. */
 bool perf_profile_name(struct perf_profile *p);
 
 /* The same for the locations that have no name so far, which the resolver may know by now. */
@@ -154,7 +154,7 @@ void perf_profile_enqueue(struct perf_profile *p, const struct sample *item);
 
 /* Makes a profile of the samples that a consumer collected. `collected` has location ids
  * instead of frames, and samples with the events and threads of sample(). The reading
- * may continue. Returns false if memory is short. */
+ * may continue. Returns false if out of memory. */
 bool perf_profile_snapshot(struct perf_profile *p, const struct profile *collected,
                            struct builder *b);
 

@@ -226,7 +226,7 @@ static struct perf_pending *store_pending(struct perf_profile *p,
     return &to->items[to->count++];
 }
 
-/* The path of a stored sample behind `user`, which may be empty. */
+/* The path of a stored sample, appended to `user`, which may be empty. */
 static struct perf_path load_pending(struct perf_profile *p,
                                      const struct perf_pending *pending,
                                      const struct perf_path *user)
@@ -383,7 +383,7 @@ void perf_stacks_unwind(struct perf_profile *p)
 }
 
 /* Adds a sample to the open batch. All samples of a batch have the same maps of the kernel
- * and the guest. NULL if memory is short. */
+ * and the guest. NULL if out of memory. */
 static struct perf_queued *enqueue(struct perf_profile *p, const struct sample *sample)
 {
     struct perf_batch *b = open_batch(p);

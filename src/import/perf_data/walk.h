@@ -39,7 +39,7 @@ struct perf_locations {
     struct index index;
 };
 
-/* The id of the location, which is added if it is new; 0 if memory is short. */
+/* The id of the location, which is added if it is new; 0 if out of memory. */
 location_id perf_locations_add(struct perf_locations *p, struct arena *a,
                                const struct perf_location *location);
 
@@ -107,7 +107,7 @@ struct perf_batch {
     struct perf_location
         *learned; /* those new to the worker, in the order of their ids */
     size_t learned_count, learned_cap;
-    bool failed; /* memory is short */
+    bool failed; /* out of memory */
 };
 
 /* The work of a batch's task: walks all its samples. */

@@ -139,7 +139,7 @@ static void choose_spool(struct clickhouse_address *a, struct str server)
 
 /* --- The address ---------------------------------------------------------------------- */
 
-/* Passwords do not go over a network in the clear unless the user says so. */
+/* Passwords are not sent unencrypted over a network unless the user requests it. */
 static bool choose_origin(struct clickhouse_address *a, struct str host, uint64_t port,
                           struct str tls, struct error *err)
 {

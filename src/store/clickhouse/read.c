@@ -43,7 +43,8 @@ struct reading {
 
 /* --- Conditions --------------------------------------------------------------------------- */
 
-/* Samples count in their second: one in which the span begins or ends is in it if its start is. */
+/* Samples count at the start of their second: a second that is only partly in the span counts if
+ * its start is in the span. */
 static void set_span(struct reading *r, const struct store_span *span)
 {
     uint64_t most = UINT32_MAX;

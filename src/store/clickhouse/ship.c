@@ -2,9 +2,10 @@
 /* Sends the blocks of the spool, in order, and again until the server has acknowledged them.
  *
  * A request that fails after it was sent may have been executed. Before samples are sent again,
- * the server is asked for the rows with the key of their block: an insert of one part is stored as
- * a whole or not at all. That an old request is executed after that question is possible, so the
- * row in `windows` says that the block was sent again, and readers count its rows once. */
+ * the server is asked for the rows with the key of their block: an insert of one part is stored
+ * as a whole or not at all. The server may execute an old request after it answers that query.
+ * So the row in `windows` states that the block was sent again, and readers count its rows
+ * once. */
 #include "codec/encode.h"
 #include "os/machine.h"
 #include "os/thread.h"
@@ -130,7 +131,7 @@ static bool prepare(struct shipping *s, struct error *err)
     return s->is_checked;
 }
 
-/* Sends a file. A damaged one, which only a fault of the disk can make, is dropped. */
+/* Sends a file. A damaged file, which only a fault of the disk can cause, is dropped. */
 static bool send_file(struct shipping *s, const struct clickhouse_file *file,
                       struct error *err)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define STEP_PAGES 256 /* between two checks whether it shall stop */
+#define STEP_PAGES 256 /* between two checks whether it must stop */
 
 struct sqlite_copy {
     struct os_thread thread;
@@ -29,7 +29,7 @@ static bool open_target(struct sqlite_copy *c)
                            NULL) == SQLITE_OK;
 }
 
-/* Notes how much is done. False if the copy shall stop. */
+/* Notes how much is done. False if the copy must stop. */
 static bool goes_on(struct sqlite_copy *c, sqlite3_backup *b)
 {
     int all = sqlite3_backup_pagecount(b), left = sqlite3_backup_remaining(b);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A copy of a database, written by a thread: a large one takes seconds, in which the caller
- * goes on. Nobody else may use the source until it has ended. */
+ * continues. Nobody else may use the source until it has ended. */
 #ifndef STOKE_STORE_SQLITE_COPY_H
 #define STOKE_STORE_SQLITE_COPY_H
 

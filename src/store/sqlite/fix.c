@@ -156,7 +156,7 @@ static bool set_aside(struct sqlite_store *s, char *done, size_t size, struct er
     if (!move_damaged(s, name, err) || !open_again(s, err))
         return false;
     format_text(done, size,
-                "the store was damaged: it is now '%s', and a new one is begun", name);
+                "the store was damaged: it is now '%s', and a new one is created", name);
     return true;
 }
 

@@ -70,7 +70,7 @@ struct sqlite_store {
     sqlite3_stmt *statements[SQL_COUNT];
     int lock;                 /* file descriptor; -1: none */
     int file, log, index;     /* descriptors of the writer that only name the files; -1 */
-    bool damaged;             /* SQLite, or its tables, said so */
+    bool damaged;             /* SQLite reported it, or the tables show it */
     unsigned aside;           /* damaged files that were moved aside */
     struct sqlite_copy *copy; /* that is being written (copy.h), or NULL */
     char location[4096];

@@ -11,7 +11,7 @@
 /* Of one sum. A time with more rows has none: its windows are read. */
 #define ROWS_MAX ((size_t)256 << 10)
 
-/* Windows can arrive out of order when the clock is set: a sum is made so much later. */
+/* Windows can arrive out of order when the clock is set: a sum is made with this delay. */
 #define DELAY ((uint64_t)120) /* seconds */
 
 struct summing {

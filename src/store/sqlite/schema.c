@@ -152,7 +152,7 @@ bool sqlite_schema_check(struct sqlite_store *s, struct error *err)
     if (!count_expected(s, &count) || count != tables_of(version) + 1) {
         int code = sqlite3_errcode(s->db);
         s->damaged |= code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE;
-        error_set(err, "the tables of the store are not those of its version");
+        error_set(err, "the tables of the store do not match its version");
         return error_hint(err, "the file is damaged, or another program changed it");
     }
     s->version = version;

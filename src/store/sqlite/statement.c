@@ -45,7 +45,7 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_REMOVE_ROLLUPS] = "DELETE FROM rollup WHERE start<=?2 AND start+step>?1",
 };
 
-/* Why a file could not be written: the last error of the log, else of the store. */
+/* Why a file could not be written: the last error of the log, or else of the store. */
 static int system_reason(struct sqlite_store *s)
 {
     static const int which[] = {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER};

@@ -194,8 +194,9 @@ static bool read_era(struct adding *a, struct error *err)
     return ok;
 }
 
-/* Retention removes the stacks of the eras before one that began before all windows. Windows that
- * agents push may be earlier than some of an era before: an era begins after all of these. */
+/* Retention removes the stacks of all eras before an era that began before all windows. Windows
+ * that agents push may be earlier than windows of a previous era. So an era begins after all
+ * windows that are stored. */
 static uint64_t time_of_stacks(const struct adding *a)
 {
     uint64_t newest = a->s->known.newest;

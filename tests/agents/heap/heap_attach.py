@@ -289,7 +289,7 @@ def children(pid):
 
 
 def check_killed(with_guardian):
-    """The recorder is killed: the program goes on, is restored by the guardian, and can be recorded again."""
+    """The recorder is killed: the program continues, is restored by the guardian, and can be recorded again."""
     target = Target(2, 2, 1)
     for line in ("known", "many", "forked"):
         target.send(line)
@@ -362,7 +362,7 @@ void *realloc(void *block, unsigned long size) { (void)block; return malloc(size
 
 
 def check_refused(what, target, message):
-    """The message names the reason, and the program goes on."""
+    """The message names the reason, and the program continues."""
     recorder = Recorder(target.pid)
     status = recorder.finish()
     why = "" if status == 1 and message in recorder.messages else f"{status} {recorder.messages!r}\n"

@@ -370,7 +370,7 @@ def check_skip_after(path, more):
     expected = sorted(f"{stack} {weight}" for stack, weight in sums.items())
     if not name or expected == sorted(whole):
         return "no function is called by another"
-    return "" if sorted(got.splitlines()) == expected else f"other stacks behind {name}"
+    return "" if sorted(got.splitlines()) == expected else f"other stacks after {name}"
 
 
 def main():

@@ -203,7 +203,7 @@ class Classes:
     are right."""
 
     NAMED_BEHIND = ("perf names callers by their return address; where the call is a "
-                    "function's last instruction that is the function behind it")
+                    "function's last instruction that is the function after it")
     LESS_ONE = "perf prints the addresses of callers in unwound stacks less one"
     TRAMPOLINE = ("perf names a signal's trampoline by the byte before it, as if it had "
                   "called the handler")

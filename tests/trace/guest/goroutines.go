@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Goroutines that wait for one another, grow their stacks, panic, and go on in any thread.
+// Goroutines that wait for one another, grow their stacks, panic, and continue in any thread.
 // All that runs in main.NAME has one caller, which tests/trace_go.py knows.
 package main
 

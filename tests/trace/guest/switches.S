@@ -81,7 +81,7 @@ switch_on_stack:
     ret
     .size switch_on_stack, . - switch_on_stack
 
-# The same, which hands the pointer to whoever goes on, and leaves by another register:
+# The same, which hands the pointer to the task that continues, and leaves by another register:
 # void *switch_and_hand_over(void *to)
     .globl switch_and_hand_over
     .type switch_and_hand_over, @function

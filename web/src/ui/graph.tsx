@@ -270,7 +270,7 @@ function Limits({ app, info }: { app: App; info: GraphInfo | null }) {
             <span class="faint">
                 {info && `${count(info.functions.length)} functions`}
                 {said && `; ${said} below the limits`}
-                {info && info.functions.length === FIRST && FIRST === mostOf(app) && `: lower limits show up to ${MOST}`}
+                {info && info.functions.length === FIRST && FIRST === mostOf(app) && `; lower the limits to see up to ${MOST}`}
             </span>
         </div>
     );

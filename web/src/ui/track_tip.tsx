@@ -7,7 +7,7 @@ import { MACHINE_LAYERS, MEMORY_LAYERS } from "../protocol";
 import type { Track } from "../tracks";
 import type { TracksView } from "../tracks_view";
 
-const DELAY = 120; /* ms before the first tooltip; then it follows at once */
+const DELAY = 120; /* ms before the first tooltip; then it follows immediately */
 const FACTS_MOST = 4;
 const ACTIVITIES = ["running", "waiting for a lock", "waiting for the disk", "waiting for the network or a pipe", "waiting for a CPU", "sleeping"];
 

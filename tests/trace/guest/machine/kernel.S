@@ -66,7 +66,7 @@ return_from_trap:
     sret
     .size return_from_trap, . - return_from_trap
 
-# a0: the task that runs, a1: the one that shall.
+# a0: the task that runs; a1: the task to run next.
     .globl __switch_to
     .type __switch_to, @function
 __switch_to:
