@@ -647,7 +647,8 @@ void perf_sampler_drain(struct perf_sampler *s, const struct record_sink *to)
             break; /* another CPU may still write an earlier record */
         any = true;
         given += r->next.bytes.len;
-        record_pass(to, &r->next);
+        if (!s->end || r->next.time <= s->end)
+            record_pass(to, &r->next);
         ring_copier_consume(r->ring, r->next.bytes);
         if (!fetch(s, r, latest))
             s->heap[0] = s->heap[--count];

@@ -116,6 +116,7 @@ struct perf_sampler {
      * mappings. The rings then contain samples of other threads, too: descent.h removes them. */
     bool of_cpus;
     bool enabled; /* until they are disabled, the counters may write more */
+    uint64_t end; /* records after this time, ns, are not given; 0: all are */
 };
 
 /* Opens the counters, disabled, and adds them to `wait`. Starts the thread that copies their

@@ -333,6 +333,7 @@ bool record_session_start(struct record_session *s, struct error *err)
     s->began = os_clock_monotonic();
     s->enable_at = set->delay ? s->began + set->delay : 0;
     s->end_at = set->duration ? s->began + set->duration + set->delay : 0;
+    s->chain.sampler.end = s->end_at; /* the stages may reach it later */
     s->collect_at = s->began + early[0];
     if (set->command && !os_child_start(&s->child, set->command[0], err)) {
         perf_sampler_disable(&s->chain.sampler);
@@ -397,6 +398,8 @@ static void end(struct record_session *s)
 {
     perf_sampler_disable(&s->chain.sampler);
     s->ended = os_clock_monotonic();
+    if (s->end_at && s->end_at < s->ended)
+        s->ended = s->end_at;
     record_chain_finish(&s->chain, s->ended);
 }
 
