@@ -8,8 +8,8 @@
 
 #define WORDS 32768
 #define DEPTH_MAX 1200
-#define FUNCTIONS 40
-#define SITES 3
+#define FUNCTIONS 9
+#define SITES 2
 #define SPACE 7
 
 struct heap_shared *heap_shared;
@@ -43,7 +43,7 @@ static enum kind kind_of(unsigned function)
 
 static unsigned words_of(unsigned function)
 {
-    return 2 + function % 7;
+    return 2 + function % 3;
 }
 
 static uint64_t site(unsigned function, unsigned number)
@@ -94,14 +94,16 @@ static uint64_t *word(uint64_t at)
 static void enter(unsigned function, uint64_t at, uint64_t fp)
 {
     struct call *c = &calls[depth++];
-    unsigned words = words_of(function) + (kind_of(function) == BY_FP ? draw(4) : 0);
+    bool is_fixed = kind_of(function) == BY_SP || kind_of(function) == SAVES_FP;
+    unsigned words = words_of(function) + (is_fixed ? 0 : draw(4));
     *c = (struct call){.pc = site(function, draw(SITES)),
                        .sp = at - 8 * words,
                        .fp = fp,
                        .caller_fp = fp,
                        .function = function};
     for (unsigned i = 0; i < words; i++)
-        *word(c->sp + 8 * i) = draw(3); /* locals, often what they were */
+        if (draw(8) == 0)
+            *word(c->sp + 8 * i) = draw(3); /* the other locals are what was there */
     if (kind_of(function) == SAVES_FP || kind_of(function) == BY_FP)
         *word(at - 8) = fp;
     if (kind_of(function) == SAVES_FP)
