@@ -72,6 +72,16 @@ void stack_prepare(void)
 /* A signal handler does not use the memory of the stack that it has interrupted. */
 static __thread bool is_walking;
 
+/* The number that the stack has, or one that it may get: one of two by its hash. */
+static uint64_t choose_number(const struct lane_private *p, uint64_t hash)
+{
+    uint64_t first = hash >> (64 - HEAP_STACK_BITS), second = first ^ 1;
+    bool is_first =
+        p->stacks[first] == hash ||
+        (p->stacks[second] != hash && (!p->stacks[first] || p->stacks[second]));
+    return is_first ? first : second;
+}
+
 static bool put_stack(struct lane_private *p, uint64_t number,
                       const struct walk_result *walked)
 {
@@ -85,6 +95,7 @@ static bool put_stack(struct lane_private *p, uint64_t number,
         lane_put(&(struct lane_record){.kind = HEAP_STACK,
                                        .flags = walked->is_truncated ? HEAP_TRUNCATED : 0,
                                        .address = number,
+                                       .size = walked->hash,
                                        .fixed = p->frames,
                                        .fixed_size = walked->count * sizeof *p->frames});
     if (is_put)
@@ -104,7 +115,7 @@ bool stack_begin(const uint64_t *frame, uint64_t *number, uint64_t *missing)
     is_walking = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     struct walk_result walked = walk_stack(&w, &p->cache, code_maps_space());
-    *number = walked.hash >> (64 - HEAP_STACK_BITS);
+    *number = choose_number(p, walked.hash);
     *missing = walked.missing;
     if (walked.count && put_stack(p, *number, &walked))
         return true;
