@@ -109,13 +109,15 @@ static bool blocks_grow(struct heap_blocks *b)
                                  .count = b->count};
     if (b->slots && b->count * 2 < b->mask + 1)
         return true;
-    larger.slots = calloc(larger.mask + 1, sizeof *larger.slots);
-    if (!larger.slots)
+    larger.slots = arena_zalloc(&larger.arena, larger.mask + 1, sizeof *larger.slots);
+    if (!larger.slots) {
+        arena_deinit(&larger.arena);
         return false;
+    }
     for (size_t i = 0; b->slots && i <= b->mask; i++)
         if (b->slots[i].address)
             larger.slots[slot_of(&larger, b->slots[i].address)] = b->slots[i];
-    free(b->slots);
+    arena_deinit(&b->arena);
     *b = larger;
     return true;
 }
@@ -186,7 +188,7 @@ static void end_process(struct heap_events *e, struct heap_process *p)
         e->sites[block->site].leaked += block->bytes;
         slice_at(e, block->site, block->time)->leaked += block->bytes;
     }
-    free(p->blocks.slots);
+    arena_deinit(&p->blocks.arena);
     p->blocks = (struct heap_blocks){.slots = NULL};
     space_drop(&e->spaces, p->space);
     space_drop(&e->spaces, p->listed);
@@ -472,18 +474,32 @@ static bool release(struct heap_events *e, struct heap_process *p, uint64_t addr
 static void add_block(struct heap_events *e, struct heap_process *p,
                       const struct heap_block *block)
 {
-    struct heap_block old;
     if (!block->address)
         return;
-    release(e, p, block->address, UINT64_MAX, &old); /* its record was lost */
     if (!blocks_grow(&p->blocks)) {
         e->failed = true;
         return;
     }
-    p->blocks.slots[slot_of(&p->blocks, block->address)] = *block;
-    p->blocks.count++;
+    struct heap_block *slot = &p->blocks.slots[slot_of(&p->blocks, block->address)];
+    if (slot->address)
+        change_live(e, slot->site, -slot->bytes); /* the record of its release was lost */
+    else
+        p->blocks.count++;
+    *slot = *block;
     change_live(e, block->site, block->bytes);
     note_peak(e);
+}
+
+/* The same stack is put again if another thread has it, too, or if it had lost its number. */
+static stack_id find_stack(struct heap_events *e, const struct heap_process *p,
+                           const struct heap_entry *r)
+{
+    uint64_t *known = r->size ? idmap_put(&e->stack_numbers, &e->arena, r->size) : NULL;
+    if (!known)
+        return read_stack(e, p, r);
+    if (!*known)
+        *known = (uint64_t)read_stack(e, p, r) + 1;
+    return (stack_id)(*known - 1);
 }
 
 /* A stack gets its number. */
@@ -497,7 +513,7 @@ static void number_stack(struct heap_events *e, struct heap_origin *from,
     if (!from->sites)
         from->sites = calloc(HEAP_STACKS, sizeof *from->sites);
     if (from->sites)
-        from->sites[r->address] = site_of(e, from->thread, read_stack(e, p, r));
+        from->sites[r->address] = site_of(e, from->thread, find_stack(e, p, r));
     else
         e->failed = true;
 }
@@ -656,7 +672,7 @@ void heap_events_finish(struct heap_events *e)
 void heap_events_deinit(struct heap_events *e)
 {
     for (size_t i = 0; i < e->process_count; i++)
-        free(e->processes[i].blocks.slots);
+        arena_deinit(&e->processes[i].blocks.arena);
     heap_timeline_deinit(&e->timeline);
     spaces_deinit(&e->spaces);
     builder_deinit(&e->raw);

@@ -49,8 +49,9 @@ struct heap_block {
 
 /* Open addressing; the slots have no gap between a block and its hash. */
 struct heap_blocks {
-    struct heap_block *slots; /* owned */
+    struct heap_block *slots;
     size_t mask, count;
+    struct arena arena; /* owns the slots: in large pages, as each access is elsewhere */
 };
 
 /* The image of a process, from its start or exec to its end or exec. */
@@ -98,6 +99,7 @@ struct heap_events {
     struct spaces spaces;
     struct idmap by_pid; /* index + 1 of the latest image */
     struct idmap file_numbers, location_numbers, site_numbers;
+    struct idmap stack_numbers; /* stack_id + 1, by the library's hash */
     struct heap_process *processes;
     struct heap_file *files;         /* [0] is unknown */
     struct heap_location *locations; /* [0] is unused */

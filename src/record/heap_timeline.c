@@ -6,6 +6,9 @@
 #define SHIFT_MOST 56
 #define SLICES_FIRST ((size_t)1 << 16)
 
+/* More slices than this for each site, on average, show no more, but cost time and memory. */
+#define SLICES_OF_SITE 8
+
 void heap_timeline_init(struct heap_timeline *t)
 {
     *t = (struct heap_timeline){.shift = SHIFT_FIRST, .most = SLICES_FIRST};
@@ -66,7 +69,8 @@ static void make_room(struct heap_timeline *t, uint64_t time)
            (t->count >= t->most || time >> t->shift > UINT32_MAX)) {
         size_t before = t->count;
         coarsen(t);
-        if (t->count > before / 4 * 3 && t->count >= t->most / 2)
+        if (t->count > before / 4 * 3 && t->count >= t->most / 2 &&
+            t->most < t->sites * SLICES_OF_SITE)
             t->most *= 2;
     }
 }
@@ -80,6 +84,8 @@ struct heap_slice *heap_timeline_at(struct heap_timeline *t, uint32_t site, uint
         if (at->site == site && at->interval == time >> t->shift)
             return at;
     }
+    if (site >= t->sites)
+        t->sites = (size_t)site + 1;
     make_room(t, time);
     slice.interval = (uint32_t)(time >> t->shift);
     uint64_t *number = idmap_put(&t->numbers, &t->arena, key_of(&slice));

@@ -18,7 +18,8 @@ struct heap_slice {
 struct heap_timeline {
     struct heap_slice *slices; /* owned; [0] is unused */
     size_t count, cap;
-    size_t most; /* slices, before the intervals get longer */
+    size_t most;  /* slices, before the intervals get longer */
+    size_t sites; /* the largest number of a site, + 1 */
     unsigned shift;
     struct arena arena;
     struct idmap numbers; /* of slices, by site and interval */

@@ -156,7 +156,8 @@ static uint64_t when(unsigned kind)
     struct timespec now;
     uint64_t time;
     if (__builtin_expect(heap_shared->has_ticks, 1)) {
-        time = heap_ticks();
+        bool is_release = kind == HEAP_FREED || kind == HEAP_MOVING;
+        time = is_release ? heap_ticks_early() : heap_ticks();
     } else {
         clock_gettime(CLOCK_MONOTONIC, &now);
         time = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;

@@ -7,6 +7,7 @@
 #ifndef STOKE_AGENTS_HEAP_LANE_H
 #define STOKE_AGENTS_HEAP_LANE_H
 
+#include "agents/heap/walk.h"
 #include "base/heap_format.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,6 +48,7 @@ void lane_put_short(enum heap_record_kind kind, uint64_t second, uint64_t size);
 struct lane_private {
     uint64_t stacks[HEAP_STACKS]; /* by their numbers: hash of the frames */
     uint64_t frames[HEAP_FRAMES_MAX];
+    struct walk_cache cache;
 };
 
 /* NULL: the thread has no lane. */
