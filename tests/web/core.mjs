@@ -770,7 +770,41 @@ function checkProcessFrames() {
         JSON.stringify([folded, lanes]) === JSON.stringify([expected, [11, 12, 20]]) ? "" : JSON.stringify([folded, lanes]));
 }
 
+/* One call answers what would take several: it replies the same as they do. */
+function checkAtOnce() {
+    const core = new Core(), wrong = [];
+    const same = (what, got, expected) => {
+        if (JSON.stringify(got) !== JSON.stringify(expected))
+            wrong.push(`${what}: ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
+    };
+    core.open(encoder.encode("a;b;c 8\na;b;d 1\na;e 2\nf 3\n"), "x.folded");
+    core.call("core_show", "[]", 0, 0);
+    const { to } = core.json("core_chart", 0, 0);
+    const levels = core.json("core_heaviest", 0, 0);
+    same("the heaviest", levels.map((rows) => rows.map((row) => row.function.name)), [["a", "f"], ["b", "e"], ["c", "d"]]);
+    same("their rows", levels, [0, levels[0][0].node, levels[1][0].node].map((node) => core.json("core_children", 0, node)));
+    same("below a leaf", core.json("core_heaviest", 0, levels[0][1].node), [[]]);
+    same("below a node that does not exist", core.json("core_heaviest", 0, 1e9), [[]]);
+    const light = core.json("core_heaviest", 0, levels[0][0].node);
+    same("below a node", light, levels.slice(1));
+    for (let box = 0; box < 6; box++) {
+        const expected = core.json("core_box", 0, box);
+        same("a box", core.json("core_select", 0, box), expected);
+        same("its callers", core.json("core_children", 2, 0).map((row) => row.function.name), [expected.function.name]);
+        const named = core.json("core_choose_named", expected.function.name);
+        same("by name", named, core.json("core_choose", named.label));
+    }
+    same("no such name", core.json("core_choose_named", "z"), null);
+    const drawn = (end) => {
+        core.call("core_draw", 0, 0, end, 1000, 0, 9);
+        return [...core.reply()];
+    };
+    same("up to the end", drawn(Infinity), drawn(to));
+    report("calls that answer for several reply the same", wrong.join("\n"));
+}
+
 checkImports();
+checkAtOnce();
 checkProcessFrames();
 checkTracks();
 checkTrackWindows();

@@ -102,36 +102,46 @@ int EXPORT(core_looks)(void)
     return end_reply(true);
 }
 
-/* Selects the function of TREE_CALLERS and TREE_CALLEES. */
-int EXPORT(core_choose)(uint32_t label)
-{
-    struct json_writer w = begin_reply();
-    if (!need_functions() || label >= core.shown.paths.labels.count)
-        return end_reply(false);
-    if (label != core.chosen) {
-        forget_tree(TREE_CALLERS);
-        forget_tree(TREE_CALLEES);
-    }
-    core.chosen = label;
-    reply_function(&w, &core.shown, &core.functions, label);
-    return end_reply(true);
-}
-
 /* The label with that name; 0 if there is none. */
 uint32_t EXPORT(core_find)(const char *name, uint32_t length)
 {
     return strings_find(&core.shown.paths.labels, (struct str){name, length});
 }
 
+/* Selects the function of TREE_CALLERS and TREE_CALLEES. */
+int EXPORT(core_choose)(uint32_t label)
+{
+    struct json_writer w = begin_reply();
+    if (!need_functions() || label >= core.shown.paths.labels.count)
+        return end_reply(false);
+    choose_label(label);
+    reply_function(&w, &core.shown, &core.functions, label);
+    return end_reply(true);
+}
+
+/* The same by name; null if there is no such function. */
+int EXPORT(core_choose_named)(const char *name, uint32_t length)
+{
+    if (!need_shown())
+        return end_reply(false);
+    string_id label = core_find(name, length);
+    if (label)
+        return core_choose(label);
+    begin_reply();
+    output_text(&core.reply, "null");
+    return end_reply(true);
+}
+
 /* What was compared, and how many functions changed by more than noise. */
 int EXPORT(core_comparison)(void)
 {
     struct json_writer w = begin_reply();
+    if (!core.shown.changes.made) {
+        output_text(&core.reply, "null");
+        return end_reply(true);
+    }
     if (!need_functions())
         return end_reply(false);
-    if (core.shown.changes.made)
-        reply_comparison(&w, &core.shown, &core.functions);
-    else
-        output_text(&core.reply, "null");
+    reply_comparison(&w, &core.shown, &core.functions);
     return end_reply(true);
 }

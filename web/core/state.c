@@ -47,6 +47,15 @@ void forget_tree(enum tree_kind kind)
     tree_deinit(&core.trees[kind]);
 }
 
+void choose_label(string_id label)
+{
+    if (label != core.chosen) {
+        forget_tree(TREE_CALLERS);
+        forget_tree(TREE_CALLEES);
+    }
+    core.chosen = label;
+}
+
 void forget_shown(void)
 {
     for (unsigned i = 0; i < TREE_COUNT; i++)

@@ -54,6 +54,9 @@ bool need_tones(void);
 void forget_tree(enum tree_kind kind);
 void forget_shown(void);
 
+/* Selects the function of TREE_CALLERS and TREE_CALLEES; 0: none. */
+void choose_label(string_id label);
+
 /* Closes a profile and sets it to NULL. The shown profile remains until another one is
  * shown, because the page may ask for it in between. */
 void retire(struct profile **p);
