@@ -803,8 +803,64 @@ function checkAtOnce() {
     report("calls that answer for several reply the same", wrong.join("\n"));
 }
 
+/* A filter of threads or of a span does not read all samples, if it is the first one; a second
+ * one does. */
+function checkNarrowed() {
+    const wrong = [];
+    const sorted = tracksInput(), blocks = sorted.split("\n\n");
+    const unsorted = [...blocks.slice(70), ...blocks.slice(0, 70)].join("\n\n");
+    for (const [name, text] of [["sorted", sorted], ["unsorted", unsorted]])
+        for (const filter of [{ verb: "tid", text: "12" }, { verb: "tid", text: "11,12" }, { verb: "pid", text: "20" }, { verb: "pid", text: "10" },
+            { verb: "time", text: "", from: 0, to: 3e8 }, { verb: "time", text: "", from: 2.5e8, to: 7e8 }, { verb: "time", text: "", from: 9.9e8, to: 2e9 }]) {
+            const core = new Core();
+            core.open(encoder.encode(text), "x.perf");
+            const shown = (filters) => {
+                core.json("core_show", JSON.stringify(filters), 0, 0);
+                return [core.folded(), JSON.stringify(core.json("core_summary")), JSON.stringify(core.json("core_chart", 4, 0))];
+            };
+            const [alone, after] = [shown([filter]), shown([{ verb: "hide", text: "no such function" }, filter])];
+            if (alone.join() !== after.join() || !alone[0])
+                wrong.push(`${name}, ${JSON.stringify(filter)}: ${alone} instead of ${after}`);
+        }
+    report("a filter of threads or of a span leaves the same samples without reading all", wrong.join("\n"));
+}
+
+/* The whole profile is shown again after a part of it, also with another event or profile. */
+function checkAside() {
+    const core = new Core(), wrong = [];
+    const drawn = () => [0, 4].map((kind) => {
+        const { to } = core.json("core_chart", kind, 0);
+        core.call("core_draw", kind, 0, to, 1000, 0, 9);
+        return [...core.reply()].join();
+    }).concat(JSON.stringify(core.json("core_functions", 0, 0, 0)), core.folded(), JSON.stringify(core.json("core_choose", 1)));
+    const shows = (what, filters, count, expected) => {
+        core.json("core_show", JSON.stringify(filters), 0, count);
+        core.call("core_color", 1);
+        const now = drawn();
+        if (expected && now.join() !== expected.join())
+            wrong.push(what);
+        return now;
+    };
+    const part = [{ verb: "tid", text: "12" }];
+    core.open(encoder.encode(tracksInput()), "x.perf");
+    const whole = shows("all", [], 0), counted = shows("counted", [], 1), one = shows("a thread", part, 1);
+    shows("counted again", [], 1, counted);
+    shows("a thread again", part, 1, one);
+    shows("another part", [{ verb: "pid", text: "20" }], 1);
+    shows("counted a third time", [], 1, counted);
+    shows("all again", [], 0, whole);
+    shows("a part", part, 0);
+    core.open(encoder.encode("a;b 3\nc 1\n"), "x.folded");
+    core.json("core_show", "[]", 0, 0);
+    if (core.folded() !== "a;b 3\nc 1\n")
+        wrong.push("another profile");
+    report("all is shown again as before", wrong.join("\n"));
+}
+
 checkImports();
 checkAtOnce();
+checkNarrowed();
+checkAside();
 checkProcessFrames();
 checkTracks();
 checkTrackWindows();

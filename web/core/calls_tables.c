@@ -74,7 +74,7 @@ static void reply_children(struct json_writer *w, const struct tree *t, uint32_t
     json_end(w, JSON_ARRAY);
 }
 
-static bool need_rows(uint32_t kind)
+static bool need_tree_rows(uint32_t kind)
 {
     return kind < TREE_COUNT && need_tree((enum tree_kind)kind) && need_functions();
 }
@@ -83,7 +83,7 @@ static bool need_rows(uint32_t kind)
 int EXPORT(core_children)(uint32_t kind, uint32_t node)
 {
     struct json_writer w = begin_reply();
-    if (!need_rows(kind))
+    if (!need_tree_rows(kind))
         return end_reply(false);
     reply_children(&w, &core.trees[kind], node);
     return end_reply(true);
@@ -113,7 +113,7 @@ static uint32_t heavy_child(const struct tree *t, uint32_t node)
 int EXPORT(core_heaviest)(uint32_t kind, uint32_t node)
 {
     struct json_writer w = begin_reply();
-    if (!need_rows(kind))
+    if (!need_tree_rows(kind))
         return end_reply(false);
     const struct tree *t = &core.trees[kind];
     json_begin(&w, JSON_ARRAY);

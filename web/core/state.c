@@ -86,6 +86,16 @@ bool need_shown(void)
     return core.shown.p || error_set(&core.err, "nothing is shown");
 }
 
+bool need_rows(void)
+{
+    if (!core.opened[0])
+        return error_set(&core.err, "nothing is open");
+    if (core.rows.p == core.opened[0] && core.rows.first)
+        return true;
+    row_index_deinit(&core.rows);
+    return row_index_init(&core.rows, core.opened[0], &core.err);
+}
+
 bool need_tree(enum tree_kind kind)
 {
     struct tree *t = &core.trees[kind];

@@ -7,14 +7,6 @@
 #define GAPS_MAX ((size_t)1 << 16) /* gaps between samples of which the median is taken */
 #define PUNCTUAL 1.2 /* a gap up to this part of a sample's length is no gap */
 
-/* What the tracks need of a sample. They are copied in the order of their track or CPU: the
- * samples themselves are too large to be read in another order than theirs. */
-struct slice {
-    double begin, length; /* ns */
-    uint32_t id;          /* of the sample; on a CPU: the process */
-    bool waits;
-};
-
 /* State of making the tracks. */
 struct maker {
     struct tracks *tracks;
@@ -27,7 +19,8 @@ struct maker {
     uint32_t *shown_of_thread; /* samples of both events with a time */
     uint32_t *first;           /* by track: its slices; one more at the end */
     size_t *cpu_first;         /* the same by CPU, of the samples of running */
-    struct slice *slices;      /* by track and start, later by CPU and start */
+    struct slice *slices;      /* by track and start, later by CPU and start; the ids are
+                                  samples, later processes */
     size_t count;
     uint8_t *reasons; /* by stack: activity + 1, or 0 if not known yet */
     size_t used[ACTIVITY_COUNT], cap[ACTIVITY_COUNT];
@@ -155,30 +148,6 @@ static bool choose_events(struct maker *m)
     return p->facts.time_first != TIME_NONE && !p->facts.differential;
 }
 
-/* Sorts slices by their start. They usually are sorted. */
-static bool sort_slices(struct maker *m, struct slice *slices, size_t count)
-{
-    size_t i = 1;
-    while (i < count && slices[i].begin >= slices[i - 1].begin)
-        i++;
-    if (i >= count)
-        return true;
-    struct arena a = ARENA_INIT;
-    struct sort_key *keys = arena_alloc(&a, 2 * count * sizeof *keys);
-    struct slice *before = arena_alloc(&a, count * sizeof *before);
-    for (i = 0; keys && before && i < count; i++) {
-        keys[i] = (struct sort_key){(uint64_t)slices[i].begin, (uint32_t)i};
-        before[i] = slices[i];
-    }
-    if (keys && before)
-        sort_keys(keys, count, keys + count);
-    for (i = 0; keys && before && i < count; i++)
-        slices[i] = before[keys[i].id];
-    m->scratch.failed |= a.failed;
-    arena_deinit(&a);
-    return !m->scratch.failed;
-}
-
 /* The slices by track and start. */
 static bool slice_tracks(struct maker *m)
 {
@@ -201,7 +170,7 @@ static bool slice_tracks(struct maker *m)
     }
     m->first = next;
     for (size_t t = 0; t < tracks; t++)
-        if (!sort_slices(m, m->slices + next[t], next[t + 1] - next[t]))
+        if (!slices_sort(m->slices + next[t], next[t + 1] - next[t]))
             return false;
     return true;
 }
@@ -658,7 +627,7 @@ static bool make_cpus(struct maker *m)
             continue;
         struct cpu_track *cpu = &t->cpus[t->cpu_count++];
         *cpu = (struct cpu_track){c, (uint32_t)first[c], (uint32_t)first[c], 0};
-        if (!sort_slices(m, m->slices + first[c], count))
+        if (!slices_sort(m->slices + first[c], count))
             return false;
         fill_cpu(m, cpu, m->slices + first[c], count);
     }

@@ -36,6 +36,7 @@ export class Core {
      * if the drawing is not shown any more. */
     readonly labels = new Map<number, string>();
     private readonly worker: Worker;
+    private readonly answers = new Map<string, Promise<unknown>>();
     private readonly waiting = new Map<number, Waiting>();
     private next = 1;
     private outbox: Request[] = []; /* what was asked since the last message */
@@ -102,16 +103,27 @@ export class Core {
         return this.ask({ do: "open", file, name, format }, progress) as Promise<Read>;
     }
 
+    /* The same while the shown profile is the same: a view that opens again has its answer. */
+    private shownJson<T>(call: string, ...args: Argument[]): Promise<T> {
+        const key = JSON.stringify([call, ...args]);
+        const known = this.answers.get(key) ?? this.json<T>(call, ...args);
+        this.answers.set(key, known);
+        known.catch(() => this.answers.delete(key));
+        return known as Promise<T>;
+    }
+
     partial = () => this.json<ProfileInfo>("core_partial");
     finish = (slot: number) => this.json<ProfileInfo>("core_finish", slot);
 
     cancel = (keep: boolean) => this.ask({ do: "cancel", keep });
     alone = () => this.json<ProfileInfo>("core_alone");
     show = async (filters: string, event: number, count: boolean, byProcess: boolean): Promise<Shown> => {
+        this.answers.clear();
         const shown = await this.json<Shown>("core_show", filters, event, count ? 1 : 0, byProcess ? 1 : 0);
         this.labels.clear();
         return shown;
     };
+    prepare = () => this.json<null>("core_prepare"); /* filters are faster after it */
     color = (by: number) => this.json<null>("core_color", by);
     looks = () => this.ask({ do: "bytes", call: "core_looks", with: [] }) as Promise<Uint8Array>;
     comparison = () => this.json<ComparisonInfo | null>("core_comparison");
@@ -139,9 +151,9 @@ export class Core {
     peek = (functions: number, calls: number) => this.json<PeekInfo[]>("core_peek", functions, calls);
     children = (kind: number, node: number) => this.json<TreeRow[]>("core_children", kind, node);
     heaviest = (kind: number, node: number) => this.json<TreeRow[][]>("core_heaviest", kind, node);
-    summary = () => this.json<SummaryInfo>("core_summary");
-    waits = () => this.json<WaitRow[]>("core_waits");
-    heat = (column: number, rows: number) => this.json<HeatInfo>("core_heat", column, rows);
+    summary = () => this.shownJson<SummaryInfo>("core_summary");
+    waits = () => this.shownJson<WaitRow[]>("core_waits");
+    heat = (column: number, rows: number) => this.shownJson<HeatInfo>("core_heat", column, rows);
     graph = (functionShare: number, callShare: number, most: number) =>
         this.json<GraphInfo>("core_graph", functionShare, callShare, most);
     tracks = () => this.json<TracksInfo | null>("core_tracks");
@@ -150,7 +162,7 @@ export class Core {
     memory = (way: number) => this.json<MemoryInfo>("core_memory", way);
     memorySpan = (from: number, to: number) => this.json<MemorySpan>("core_memory_span", from, to);
     memoryMost = (from: number, to: number) => this.json<number>("core_memory_most", from, to);
-    files = () => this.json<FileInfo[]>("core_files");
+    files = () => this.shownJson<FileInfo[]>("core_files");
     lines = (file: string) => this.json<LineInfo[]>("core_lines", file);
     formats = () => this.json<{ name: string; summary: string }[]>("core_formats");
     names = (labels: Uint32Array) => this.json<string[]>("core_names", labels);

@@ -123,6 +123,22 @@ export class Tracks {
         this.version++;
     }
 
+    /* The rows between two heights, with their numbers. */
+    between(top: number, bottom: number): { row: Track; i: number }[] {
+        let low = 0, high = this.rows.length;
+        while (low < high) {
+            const middle = (low + high) >> 1, row = this.rows[middle] as Track;
+            if (row.top + row.height > top)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        const found: { row: Track; i: number }[] = [];
+        for (let i = low; i < this.rows.length && (this.rows[i] as Track).top < bottom; i++)
+            found.push({ row: this.rows[i] as Track, i });
+        return found;
+    }
+
     /* --- Folding and choosing ------------------------------------------------------------- */
 
     folds(track: Track): boolean {

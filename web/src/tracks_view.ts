@@ -167,7 +167,7 @@ export class TracksView {
     /* --- Requests ------------------------------------------------------------------------- */
 
     private visible(): Track[] {
-        return this.app.tracks.rows.filter((row) => row.top + row.height > this.scroll && row.top < this.scroll + this.height);
+        return this.app.tracks.between(this.scroll, this.scroll + this.height).map(({ row }) => row);
     }
 
     draw(): void {
