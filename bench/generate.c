@@ -3,6 +3,7 @@
  *
  *   perf         perf script text, about 40 frames per sample, one comm in fifty unique
  *   perf-comms   the same, every comm unique
+ *   threads      perf script text of 5,000 threads in 40 processes, six frames per sample
  *   dtrace       the same stacks as DTrace prints them
  *   samples      the same stacks folded, one line per sample
  *   folded       folded lines of about 1000 bytes, distinct, sorted
@@ -27,6 +28,9 @@
 #define DEEP 500000
 
 #define COMMS 11 /* each has a different root function */
+#define PROCESSES 40
+#define PROCESS_THREADS 125
+#define SHORT_DEPTH 6
 
 struct function {
     char *name;
@@ -210,6 +214,21 @@ static const char *shown_name(const struct function *f)
     return f->name[0] ? f->name : "[unknown]";
 }
 
+static void write_frames(const struct walk *w)
+{
+    for (size_t i = w->depth; i-- > 0;) {
+        const struct function *f = &functions[w->functions[i]];
+        if (f->name[0])
+            wrote(printf("\t%16llx %s+0x%llx (%s)\n", (unsigned long long)w->addresses[i],
+                         f->name, (unsigned long long)(w->addresses[i] - f->address),
+                         f->dso));
+        else
+            wrote(printf("\t%16llx [unknown] (%s)\n", (unsigned long long)w->addresses[i],
+                         f->dso));
+    }
+    wrote(printf("\n"));
+}
+
 static void write_perf(const struct walk *w, uint64_t number, bool unique)
 {
     static uint64_t ns = 4096123456789u;
@@ -224,17 +243,32 @@ static void write_perf(const struct walk *w, uint64_t number, bool unique)
                  (unsigned long long)(ns / 1000000000),
                  (unsigned long long)(ns / 1000 % 1000000),
                  100000 + random_below(900000)));
-    for (size_t i = w->depth; i-- > 0;) {
-        const struct function *f = &functions[w->functions[i]];
-        if (f->name[0])
-            wrote(printf("\t%16llx %s+0x%llx (%s)\n", (unsigned long long)w->addresses[i],
-                         f->name, (unsigned long long)(w->addresses[i] - f->address),
-                         f->dso));
-        else
-            wrote(printf("\t%16llx [unknown] (%s)\n", (unsigned long long)w->addresses[i],
-                         f->dso));
+    write_frames(w);
+}
+
+/* The busier half of the processes has most samples. */
+static void write_thread(void)
+{
+    static uint64_t ns = 4096123456789u;
+    uint32_t process =
+        random_below(4) ? random_below(PROCESSES / 2) : random_below(PROCESSES);
+    uint32_t pid = 2000 + process * PROCESS_THREADS;
+    struct walk w = {.depth = 0};
+    uint32_t at = process;
+    ns += 1000 + random_below(3000);
+    wrote(printf("service-%-8u %5u/%-5u [%03u] %5llu.%06llu: %10u cycles:P: \n", process,
+                 pid, pid + random_below(PROCESS_THREADS), random_below(16),
+                 (unsigned long long)(ns / 1000000000),
+                 (unsigned long long)(ns / 1000 % 1000000),
+                 100000 + random_below(900000)));
+    while (w.depth < SHORT_DEPTH) {
+        uint32_t callee = 0;
+        while (callee < CALLEES - 1 && random_below(100) < straying(w.depth))
+            callee++;
+        step(&w, at, callee * 0x35 + 0x12);
+        at = functions[at].callees[callee];
     }
-    wrote(printf("\n"));
+    write_frames(&w);
 }
 
 static void write_dtrace(const struct walk *w)
@@ -324,6 +358,10 @@ static void write_samples(const char *kind, size_t bytes)
 {
     for (uint64_t n = 0; written < bytes; n++) {
         struct walk w;
+        if (strcmp(kind, "threads") == 0) {
+            write_thread();
+            continue;
+        }
         make_walk(&w);
         if (strcmp(kind, "dtrace") == 0)
             write_dtrace(&w);
@@ -343,8 +381,8 @@ static bool is_one_of(const char *kind, const char *const *kinds)
 
 int main(int argc, char **argv)
 {
-    static const char *const samples[] = {"perf", "perf-comms", "dtrace", "samples",
-                                          NULL};
+    static const char *const samples[] = {"perf",   "perf-comms", "threads",
+                                          "dtrace", "samples",    NULL};
     static const char *const lines[] = {"folded", "shuffled", NULL};
     static const char *const deep[] = {"deep-perf", "deep-folded", NULL};
     const char *kind = argc == 3 ? argv[1] : "";

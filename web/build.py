@@ -276,6 +276,7 @@ def build_page(out, version, core):
     install_packages()
     script = bundle(out, "main.tsx", version)
     worker = bundle(out, "worker.ts", version)
+    early = bundle(out, "early.ts", version)
     with open(os.path.join(WEB, "src", "style.css"), encoding="utf-8") as file:
         style = re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S))
     with open(core, "rb") as file:
@@ -284,8 +285,8 @@ def build_page(out, version, core):
         page = file.read()
     with open(os.path.join(WEB, "licences", "musl.txt"), encoding="utf-8") as file:
         notices = f"{licences(out, 'main.tsx', 'worker.ts')}\n{'-' * 72}\n\n{file.read()}"
-    parts = {"LICENCES": notices, "STYLE_HASH": digest(style), "SCRIPT_HASH": digest(script), "STYLE": style,
-             "CORE": packed, "WORKER": worker, "SCRIPT": script}
+    parts = {"LICENCES": notices, "STYLE_HASH": digest(style), "EARLY_HASH": digest(early),
+             "SCRIPT_HASH": digest(script), "STYLE": style, "CORE": packed, "WORKER": worker, "EARLY": early, "SCRIPT": script}
     page = re.sub(r"(?:/\*)?\{\{(\w+)\}\}(?:\*/)?", lambda key: parts[key[1]], page)
     target = os.path.join(out, "viewer.html")
     with open(target, "w", encoding="utf-8") as file:

@@ -42,13 +42,15 @@ function watch() {
             super(...rest);
             this.number = ++workers;
             this.addEventListener("message", ({ data }) => {
-                if (!("done" in data)) /* progress: the answer follows */
-                    requests.delete(`${this.number} ${data.id}`);
+                for (const one of [data].flat())
+                    if (!("done" in one)) /* progress: the answer follows */
+                        requests.delete(`${this.number} ${one.id}`);
             });
         }
 
         postMessage(message, ...rest) {
-            requests.add(`${this.number} ${message.id}`);
+            for (const one of [message].flat())
+                requests.add(`${this.number} ${one.id}`);
             super.postMessage(message, ...rest);
         }
 

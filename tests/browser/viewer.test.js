@@ -652,6 +652,36 @@ module.exports = (test) => {
         assert.match(await plain.locator(".lack").textContent(), /stoke convert --with-callgraph/);
     });
 
+    test("a view is one message to the core; a click draws neither the tracks nor the map again", async (bench) => {
+        const page = await report(bench, perfScript(), "x.perf", { width: 1200, height: 900 });
+        await settle(page);
+        await page.evaluate(() => {
+            const { worker } = window.stoke.core, post = worker.postMessage.bind(worker);
+            window.sent = [];
+            worker.postMessage = (message, ...rest) => {
+                window.sent.push(message.map((one) => one.call ?? one.do));
+                post(message, ...rest);
+            };
+        });
+        const sent = async (act) => {
+            await page.evaluate(() => { window.sent = []; });
+            await act();
+            await settle(page);
+            const hover = ["core_hit", "core_box"]; /* of the pointer, on its way */
+            return (await page.evaluate(() => window.sent)).filter((calls) => !hover.includes(calls[0])).map((calls) => calls.join(" "));
+        };
+        const opened = (view) => sent(() => page.keyboard.press(view));
+        const first = (messages, call) => messages.filter((calls) => calls.includes(call));
+        assert.deepEqual(first(await opened(VIEWS.tree), "core_"), ["core_chart core_heaviest"]);
+        assert.deepEqual(first(await opened(VIEWS.time), "core_chart"), ["core_chart draw draw"]);
+        assert.deepEqual(first(await opened(VIEWS.sandwich), "core_functions"), ["core_functions core_function_rows"]);
+        assert.deepEqual(first(await opened(VIEWS.left), "core_chart"), ["core_chart draw draw"]);
+        assert.deepEqual(await sent(() => press(page, "work")), ["core_select", "core_children core_children core_children", "draw"]);
+        const filtered = await sent(() => page.locator(".label", { hasText: "12" }).last().click());
+        assert.deepEqual(filtered.slice(0, 2), ["core_show core_color core_looks core_choose_named", "core_chart draw draw"]);
+        assert.deepEqual(first(filtered, "core_tracks"), []);
+    });
+
     test("boxes have their names although an earlier drawing was not shown", async (bench) => {
         const page = await report(bench, LINES, "input.folded");
         const without = await page.evaluate(async () => {
@@ -1582,9 +1612,8 @@ int main(void)
     /* The core's module with at most 24 MB: the end of its memory section has the
      * limit. */
     const small = `
-        const post = Worker.prototype.postMessage;
-        Worker.prototype.postMessage = function (message, ...rest) {
-            const bytes = message.do === "start" ? new Uint8Array(message.core) : [];
+        const through = (bytes, stream) => new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer();
+        const limit = (bytes) => {
             for (let at = 8; at < bytes.length;) {
                 const id = bytes[at++];
                 let size = 0, shift = 0, byte;
@@ -1597,7 +1626,17 @@ int main(void)
                 if (id === 5)
                     bytes.set([0x80, 0x83, 0x00], at - 3);
             }
-            return post.call(this, message, ...rest);
+            return bytes;
+        };
+        const post = Worker.prototype.postMessage;
+        let last = Promise.resolve();
+        Worker.prototype.postMessage = function (message, ...rest) {
+            last = last.then(async () => {
+                for (const one of [message].flat())
+                    if (one.do === "start")
+                        one.core = new Uint8Array(await through(limit(new Uint8Array(await through(one.core, new DecompressionStream("gzip")))), new CompressionStream("gzip")));
+                post.call(this, message, ...rest);
+            });
         };`;
 
     test("a file that is too large is reported with its size, and the page does not change", async (bench) => {

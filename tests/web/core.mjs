@@ -770,7 +770,97 @@ function checkProcessFrames() {
         JSON.stringify([folded, lanes]) === JSON.stringify([expected, [11, 12, 20]]) ? "" : JSON.stringify([folded, lanes]));
 }
 
+/* One call answers what would take several: it replies the same as they do. */
+function checkAtOnce() {
+    const core = new Core(), wrong = [];
+    const same = (what, got, expected) => {
+        if (JSON.stringify(got) !== JSON.stringify(expected))
+            wrong.push(`${what}: ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
+    };
+    core.open(encoder.encode("a;b;c 8\na;b;d 1\na;e 2\nf 3\n"), "x.folded");
+    core.call("core_show", "[]", 0, 0);
+    const { to } = core.json("core_chart", 0, 0);
+    const levels = core.json("core_heaviest", 0, 0);
+    same("the heaviest", levels.map((rows) => rows.map((row) => row.function.name)), [["a", "f"], ["b", "e"], ["c", "d"]]);
+    same("their rows", levels, [0, levels[0][0].node, levels[1][0].node].map((node) => core.json("core_children", 0, node)));
+    same("below a leaf", core.json("core_heaviest", 0, levels[0][1].node), [[]]);
+    same("below a node that does not exist", core.json("core_heaviest", 0, 1e9), [[]]);
+    const light = core.json("core_heaviest", 0, levels[0][0].node);
+    same("below a node", light, levels.slice(1));
+    for (let box = 0; box < 6; box++) {
+        const expected = core.json("core_box", 0, box);
+        same("a box", core.json("core_select", 0, box), expected);
+        same("its callers", core.json("core_children", 2, 0).map((row) => row.function.name), [expected.function.name]);
+        const named = core.json("core_choose_named", expected.function.name);
+        same("by name", named, core.json("core_choose", named.label));
+    }
+    same("no such name", core.json("core_choose_named", "z"), null);
+    const drawn = (end) => {
+        core.call("core_draw", 0, 0, end, 1000, 0, 9);
+        return [...core.reply()];
+    };
+    same("up to the end", drawn(Infinity), drawn(to));
+    report("calls that answer for several reply the same", wrong.join("\n"));
+}
+
+/* A filter of threads or of a span does not read all samples, if it is the first one; a second
+ * one does. */
+function checkNarrowed() {
+    const wrong = [];
+    const sorted = tracksInput(), blocks = sorted.split("\n\n");
+    const unsorted = [...blocks.slice(70), ...blocks.slice(0, 70)].join("\n\n");
+    for (const [name, text] of [["sorted", sorted], ["unsorted", unsorted]])
+        for (const filter of [{ verb: "tid", text: "12" }, { verb: "tid", text: "11,12" }, { verb: "pid", text: "20" }, { verb: "pid", text: "10" },
+            { verb: "time", text: "", from: 0, to: 3e8 }, { verb: "time", text: "", from: 2.5e8, to: 7e8 }, { verb: "time", text: "", from: 9.9e8, to: 2e9 }]) {
+            const core = new Core();
+            core.open(encoder.encode(text), "x.perf");
+            const shown = (filters) => {
+                core.json("core_show", JSON.stringify(filters), 0, 0);
+                return [core.folded(), JSON.stringify(core.json("core_summary")), JSON.stringify(core.json("core_chart", 4, 0))];
+            };
+            const [alone, after] = [shown([filter]), shown([{ verb: "hide", text: "no such function" }, filter])];
+            if (alone.join() !== after.join() || !alone[0])
+                wrong.push(`${name}, ${JSON.stringify(filter)}: ${alone} instead of ${after}`);
+        }
+    report("a filter of threads or of a span leaves the same samples without reading all", wrong.join("\n"));
+}
+
+/* The whole profile is shown again after a part of it, also with another event or profile. */
+function checkAside() {
+    const core = new Core(), wrong = [];
+    const drawn = () => [0, 4].map((kind) => {
+        const { to } = core.json("core_chart", kind, 0);
+        core.call("core_draw", kind, 0, to, 1000, 0, 9);
+        return [...core.reply()].join();
+    }).concat(JSON.stringify(core.json("core_functions", 0, 0, 0)), core.folded(), JSON.stringify(core.json("core_choose", 1)));
+    const shows = (what, filters, count, expected) => {
+        core.json("core_show", JSON.stringify(filters), 0, count);
+        core.call("core_color", 1);
+        const now = drawn();
+        if (expected && now.join() !== expected.join())
+            wrong.push(what);
+        return now;
+    };
+    const part = [{ verb: "tid", text: "12" }];
+    core.open(encoder.encode(tracksInput()), "x.perf");
+    const whole = shows("all", [], 0), counted = shows("counted", [], 1), one = shows("a thread", part, 1);
+    shows("counted again", [], 1, counted);
+    shows("a thread again", part, 1, one);
+    shows("another part", [{ verb: "pid", text: "20" }], 1);
+    shows("counted a third time", [], 1, counted);
+    shows("all again", [], 0, whole);
+    shows("a part", part, 0);
+    core.open(encoder.encode("a;b 3\nc 1\n"), "x.folded");
+    core.json("core_show", "[]", 0, 0);
+    if (core.folded() !== "a;b 3\nc 1\n")
+        wrong.push("another profile");
+    report("all is shown again as before", wrong.join("\n"));
+}
+
 checkImports();
+checkAtOnce();
+checkNarrowed();
+checkAside();
 checkProcessFrames();
 checkTracks();
 checkTrackWindows();

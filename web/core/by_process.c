@@ -224,8 +224,24 @@ struct grafting {
     size_t pair_cap;
     string_id *climb; /* labels, leaf first */
     size_t climb_cap;
+    uint32_t *root_of_thread; /* node + 1; 0: not made yet */
     uint32_t last_thread, last_path, last_node;
 };
+
+/* The node of the thread, or of its process. */
+static uint32_t root_of(struct grafting *g, thread_id thread)
+{
+    const struct shown *s = g->shown;
+    uint32_t root = 0;
+    if (g->root_of_thread[thread])
+        return g->root_of_thread[thread] - 1;
+    if (s->process_of_thread[thread])
+        root = trie_child(&g->nodes, root, s->process_of_thread[thread]);
+    if (s->thread_label_of_thread[thread])
+        root = trie_child(&g->nodes, root, s->thread_label_of_thread[thread]);
+    g->root_of_thread[thread] = root + 1;
+    return root;
+}
 
 /* The path below the outermost node. */
 static uint32_t climb_path(struct grafting *g, uint32_t node, uint32_t path)
@@ -244,14 +260,9 @@ static uint32_t climb_path(struct grafting *g, uint32_t node, uint32_t path)
 
 static uint32_t node_of(struct grafting *g, thread_id thread, uint32_t path)
 {
-    const struct shown *s = g->shown;
     if (thread == g->last_thread && path == g->last_path)
         return g->last_node;
-    uint32_t root = 0;
-    if (s->process_of_thread[thread])
-        root = trie_child(&g->nodes, root, s->process_of_thread[thread]);
-    if (s->thread_label_of_thread[thread])
-        root = trie_child(&g->nodes, root, s->thread_label_of_thread[thread]);
+    uint32_t root = root_of(g, thread);
     uint32_t pair = trie_child(&g->pairs, root, path);
     if (!ARRAY_RESERVE_ZEROED(&g->scratch, g->node_of_pair, g->pair_cap, pair + 1))
         return root;
@@ -266,7 +277,10 @@ bool owners_graft(struct shown *s, shown_add add)
 {
     struct grafting g = {.shown = s, .last_thread = NONE};
     size_t cap = 0;
-    bool ok = trie_init(&g.nodes, &s->arena) && trie_init(&g.pairs, &g.scratch) &&
+    g.root_of_thread =
+        arena_zalloc(&g.scratch, s->p->thread_count + 1, sizeof *g.root_of_thread);
+    bool ok = g.root_of_thread && trie_init(&g.nodes, &s->arena) &&
+              trie_init(&g.pairs, &g.scratch) &&
               ARRAY_RESERVE_ZEROED(&s->arena, s->self, cap, 1);
     for (size_t i = 0; ok && i < s->p->sample_count; i++) {
         const struct sample *sample = &s->p->samples[i];

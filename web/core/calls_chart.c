@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls for charts: their boxes, and steps from box to box. */
 #include "web/core/state.h"
+#include <math.h>
 
 #define STACK_MOST 2000 /* limit for the frames of a box's stack */
 
@@ -35,14 +36,16 @@ int EXPORT(core_chart)(uint32_t kind, uint32_t order)
     return end_reply(true);
 }
 
-/* The reply is the array of struct drawn_box in the window. */
+/* The reply is the array of struct drawn_box in the window; an infinite `to` is the end of
+ * the axis. */
 int EXPORT(core_draw)(uint32_t kind, double from, double to, double width,
                       uint32_t first_row, uint32_t last_row)
 {
     begin_reply();
     if (kind >= CHART_COUNT || !need_chart(kind) || !need_tones())
         return end_reply(false);
-    struct window window = {from, to, width, first_row, last_row};
+    double end = core.charts[kind].to > 0 ? core.charts[kind].to : 1;
+    struct window window = {from, isinf(to) ? end : to, width, first_row, last_row};
     struct looks looks = {core.tones, core.search.matches, core.tone_by, core.chosen};
     chart_draw(&core.charts[kind], &core.shown, &window, &looks, &core.reply);
     return end_reply(true);
@@ -81,6 +84,65 @@ static string_id node_label(const struct chart *c, uint32_t node)
     return c->tree ? tree_label(c->tree, node) : path_label(&core.shown.paths, node);
 }
 
+static void reply_weights(struct json_writer *w, const struct tree *t, uint32_t node)
+{
+    json_member_double(w, "self", t->self[node]);
+    json_member_double(w, "total", t->total[node]);
+    if (t->base_total) {
+        json_member_double(w, "base_total", t->base_total[node]);
+        reply_change(w, "change", &core.shown, tree_label(t, node), PART_TOTAL,
+                     t->base_total[node], t->total[node]);
+    }
+    if (t->waiting)
+        json_member_double(w, "waiting", t->waiting[node]);
+}
+
+/* The frames of a box from it to the root, as names and as labels. */
+static void reply_stack(struct json_writer *w, const struct chart *c, uint32_t box)
+{
+    uint32_t node = c->node[box];
+    json_put_key(w, "stack");
+    json_begin(w, JSON_ARRAY);
+    for (unsigned i = 0; node && i < STACK_MOST; i++, node = node_parent(c, node))
+        json_put_str(w, strings_get(&core.shown.paths.labels, node_label(c, node)));
+    json_end(w, JSON_ARRAY);
+    json_put_key(w, "labels");
+    json_begin(w, JSON_ARRAY);
+    node = c->node[box];
+    for (unsigned i = 0; node && i < STACK_MOST; i++, node = node_parent(c, node))
+        json_put_u64(w, node_label(c, node));
+    json_end(w, JSON_ARRAY);
+}
+
+static uint32_t row_of(const struct chart *c, uint32_t box)
+{
+    uint32_t row = 0;
+    while (c->row_first[row + 1] <= box)
+        row++;
+    return row;
+}
+
+static void reply_box(struct json_writer *w, const struct chart *c, uint32_t box)
+{
+    json_begin(w, JSON_OBJECT);
+    json_member_u64(w, "box", box);
+    json_member_u64(w, "row", row_of(c, box));
+    json_member_double(w, "from", c->begin[box]);
+    json_member_double(w, "to", c->end[box]);
+    if (c->tree)
+        reply_weights(w, c->tree, c->node[box]);
+    if (c->timed) {
+        json_put_key(w, "off");
+        json_put_bool(w, chart_waits(c, box) >= ALL_WAITS);
+        if (c->waited)
+            json_member_double(w, "waiting", (double)c->waited[box]);
+    }
+    json_put_key(w, "function");
+    reply_function(w, &core.shown, &core.functions, node_label(c, c->node[box]));
+    reply_stack(w, c, box);
+    json_end(w, JSON_OBJECT);
+}
+
 /* A box: its position, its weights, and the frames from it to the root. */
 int EXPORT(core_box)(uint32_t kind, uint32_t box)
 {
@@ -90,46 +152,18 @@ int EXPORT(core_box)(uint32_t kind, uint32_t box)
     const struct chart *c = &core.charts[kind];
     if (box >= c->row_first[c->rows])
         return end_reply(error_set(&core.err, "no such box"));
-    uint32_t row = 0, node = c->node[box];
-    while (c->row_first[row + 1] <= box)
-        row++;
-    json_begin(&w, JSON_OBJECT);
-    json_member_u64(&w, "box", box);
-    json_member_u64(&w, "row", row);
-    json_member_double(&w, "from", c->begin[box]);
-    json_member_double(&w, "to", c->end[box]);
-    if (c->tree) {
-        json_member_double(&w, "self", c->tree->self[node]);
-        json_member_double(&w, "total", c->tree->total[node]);
-        if (c->tree->base_total) {
-            json_member_double(&w, "base_total", c->tree->base_total[node]);
-            reply_change(&w, "change", &core.shown, tree_label(c->tree, node), PART_TOTAL,
-                         c->tree->base_total[node], c->tree->total[node]);
-        }
-        if (c->tree->waiting)
-            json_member_double(&w, "waiting", c->tree->waiting[node]);
-    }
-    if (c->timed) {
-        json_put_key(&w, "off");
-        json_put_bool(&w, chart_waits(c, box) >= ALL_WAITS);
-        if (c->waited)
-            json_member_double(&w, "waiting", (double)c->waited[box]);
-    }
-    json_put_key(&w, "function");
-    reply_function(&w, &core.shown, &core.functions, node_label(c, node));
-    json_put_key(&w, "stack");
-    json_begin(&w, JSON_ARRAY);
-    for (unsigned i = 0; node && i < STACK_MOST; i++, node = node_parent(c, node))
-        json_put_str(&w, strings_get(&core.shown.paths.labels, node_label(c, node)));
-    json_end(&w, JSON_ARRAY);
-    json_put_key(&w, "labels");
-    json_begin(&w, JSON_ARRAY);
-    node = c->node[box];
-    for (unsigned i = 0; node && i < STACK_MOST; i++, node = node_parent(c, node))
-        json_put_u64(&w, node_label(c, node));
-    json_end(&w, JSON_ARRAY);
-    json_end(&w, JSON_OBJECT);
+    reply_box(&w, c, box);
     return end_reply(true);
+}
+
+/* The same, and selects its function. */
+int EXPORT(core_select)(uint32_t kind, uint32_t box)
+{
+    if (!core_box(kind, box))
+        return 0;
+    const struct chart *c = &core.charts[kind];
+    choose_label(node_label(c, c->node[box])); /* may free the chart */
+    return 1;
 }
 
 /* The box next to another: 0 its caller, 1 its first callee, 2 left, 3 right; NONE if
@@ -139,11 +173,10 @@ uint32_t EXPORT(core_step)(uint32_t kind, uint32_t box, uint32_t way)
     if (kind >= CHART_COUNT || !core.charts[kind].made)
         return NONE;
     const struct chart *c = &core.charts[kind];
-    uint32_t row = 0, count = c->row_first[c->rows];
+    uint32_t count = c->row_first[c->rows];
     if (box >= count)
         return count ? 0 : NONE;
-    while (c->row_first[row + 1] <= box)
-        row++;
+    uint32_t row = row_of(c, box);
     if (way == 2)
         return box > c->row_first[row] ? box - 1 : NONE;
     if (way == 3)

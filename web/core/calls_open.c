@@ -64,6 +64,14 @@ static bool compare(void)
     return core.both != NULL;
 }
 
+/* The data made of the first profile. */
+static void forget_opened(void)
+{
+    forget_aside();
+    tracks_deinit(&core.tracks);
+    row_index_deinit(&core.rows);
+}
+
 /* Makes a profile of the data read so far; reading continues. */
 int EXPORT(core_partial)(void)
 {
@@ -74,7 +82,7 @@ int EXPORT(core_partial)(void)
     retire(&core.both);
     retire(&core.filtered);
     retire(&core.opened[1]);
-    tracks_deinit(&core.tracks);
+    forget_opened();
     retire(&core.opened[0]);
     core.opened[0] = p;
     reply_profile(&w, p, p);
@@ -97,7 +105,7 @@ int EXPORT(core_finish)(uint32_t slot)
         return end_reply(false);
     retire(&core.filtered);
     if (slot == 0) {
-        tracks_deinit(&core.tracks);
+        forget_opened();
         retire(&core.opened[1]);
     }
     retire(&core.opened[slot]);

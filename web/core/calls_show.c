@@ -22,13 +22,22 @@ static void reply_shown(struct json_writer *w)
     json_end(w, JSON_OBJECT);
 }
 
+/* No filters, as the page writes it. */
+static bool is_empty(struct str filters)
+{
+    return str_equal(filters, STR("[]"));
+}
+
 /* The profile to show, which core_show owns; NULL with the error set. */
 static struct profile *profile_to_show(struct comparison *c, struct str filters,
                                        event_id event)
 {
     struct profile *before = core.opened[1], *after = core.opened[0];
+    if (!before && is_empty(filters))
+        return after;
     if (!before)
-        return filter_apply(after, filters, false, &core.err);
+        return filter_apply(after, need_rows() ? &core.rows : NULL, filters, false,
+                            &core.err);
     if (!comparison_init(c, before, after, filters, event, &core.err))
         return NULL;
     bool same = c->sides[0] == before && c->sides[1] == after && event <= 1;
@@ -48,6 +57,13 @@ static bool is_opened(const struct profile *p)
     return p == core.opened[0] || p == core.both;
 }
 
+/* Makes what the first filter needs, at a time when nobody waits. */
+int EXPORT(core_prepare)(void)
+{
+    begin_reply();
+    return end_reply(need_rows());
+}
+
 /* Applies the filters (JSON), and selects an event (0: the first) as the weight, or
  * the count of samples; `by_process` as in shown_init. If it fails, the shown profile does
  * not change. */
@@ -56,9 +72,14 @@ int EXPORT(core_show)(const char *filters, uint32_t length, uint32_t event, int 
 {
     struct json_writer w = begin_reply();
     struct comparison compared = {0};
+    struct show_settings settings = {event, count != 0, by_process != 0};
     struct shown shown;
     if (!core.opened[0])
         return end_reply(error_set(&core.err, "nothing is open"));
+    if (!core.both && is_empty((struct str){filters, length}) && take_back(&settings)) {
+        reply_shown(&w);
+        return end_reply(true);
+    }
     struct profile *p = profile_to_show(&compared, (struct str){filters, length}, event);
     bool ok = p && init_shown(&shown, p, &compared, event, count, by_process);
     comparison_deinit(&compared);
@@ -70,8 +91,14 @@ int EXPORT(core_show)(const char *filters, uint32_t length, uint32_t event, int 
         return end_reply(false);
     }
     retire(&core.filtered);
-    forget_shown();
+    if (p == core.opened[0]) {
+        forget_aside(); /* it has other settings */
+        forget_shown();
+    } else {
+        set_aside();
+    }
     core.filtered = is_opened(p) ? NULL : p;
+    core.settings = settings;
     core.shown = shown;
     /* the tables point into the copied struct */
     core.shown.paths.labels.arena = &core.shown.paths.arena;
@@ -102,36 +129,46 @@ int EXPORT(core_looks)(void)
     return end_reply(true);
 }
 
-/* Selects the function of TREE_CALLERS and TREE_CALLEES. */
-int EXPORT(core_choose)(uint32_t label)
-{
-    struct json_writer w = begin_reply();
-    if (!need_functions() || label >= core.shown.paths.labels.count)
-        return end_reply(false);
-    if (label != core.chosen) {
-        forget_tree(TREE_CALLERS);
-        forget_tree(TREE_CALLEES);
-    }
-    core.chosen = label;
-    reply_function(&w, &core.shown, &core.functions, label);
-    return end_reply(true);
-}
-
 /* The label with that name; 0 if there is none. */
 uint32_t EXPORT(core_find)(const char *name, uint32_t length)
 {
     return strings_find(&core.shown.paths.labels, (struct str){name, length});
 }
 
+/* Selects the function of TREE_CALLERS and TREE_CALLEES. */
+int EXPORT(core_choose)(uint32_t label)
+{
+    struct json_writer w = begin_reply();
+    if (!need_functions() || label >= core.shown.paths.labels.count)
+        return end_reply(false);
+    choose_label(label);
+    reply_function(&w, &core.shown, &core.functions, label);
+    return end_reply(true);
+}
+
+/* The same by name; null if there is no such function. */
+int EXPORT(core_choose_named)(const char *name, uint32_t length)
+{
+    if (!need_shown())
+        return end_reply(false);
+    string_id label = core_find(name, length);
+    if (label)
+        return core_choose(label);
+    begin_reply();
+    output_text(&core.reply, "null");
+    return end_reply(true);
+}
+
 /* What was compared, and how many functions changed by more than noise. */
 int EXPORT(core_comparison)(void)
 {
     struct json_writer w = begin_reply();
+    if (!core.shown.changes.made) {
+        output_text(&core.reply, "null");
+        return end_reply(true);
+    }
     if (!need_functions())
         return end_reply(false);
-    if (core.shown.changes.made)
-        reply_comparison(&w, &core.shown, &core.functions);
-    else
-        output_text(&core.reply, "null");
+    reply_comparison(&w, &core.shown, &core.functions);
     return end_reply(true);
 }

@@ -49,31 +49,79 @@ int EXPORT(core_function_rows)(uint32_t from, uint32_t to)
     return end_reply(true);
 }
 
+/* The children of a node: an array. */
+static void reply_children(struct json_writer *w, const struct tree *t, uint32_t node)
+{
+    const struct children *c = &t->children;
+    json_begin(w, JSON_ARRAY);
+    for (uint32_t i = node < t->count ? c->first[node] : 0;
+         node < t->count && i < c->first[node + 1]; i++) {
+        uint32_t child = c->items[i];
+        json_begin(w, JSON_OBJECT);
+        json_member_u64(w, "node", child);
+        json_member_u64(w, "children", c->first[child + 1] - c->first[child]);
+        json_member_double(w, "self", t->self[child]);
+        json_member_double(w, "total", t->total[child]);
+        if (t->base_total) {
+            json_member_double(w, "base_total", t->base_total[child]);
+            reply_change(w, "change", &core.shown, tree_label(t, child), PART_TOTAL,
+                         t->base_total[child], t->total[child]);
+        }
+        json_put_key(w, "function");
+        reply_function(w, &core.shown, &core.functions, tree_label(t, child));
+        json_end(w, JSON_OBJECT);
+    }
+    json_end(w, JSON_ARRAY);
+}
+
+static bool need_tree_rows(uint32_t kind)
+{
+    return kind < TREE_COUNT && need_tree((enum tree_kind)kind) && need_functions();
+}
+
 /* The children of a node, for a tree that is expanded there. */
 int EXPORT(core_children)(uint32_t kind, uint32_t node)
 {
     struct json_writer w = begin_reply();
-    if (kind >= TREE_COUNT || !need_tree((enum tree_kind)kind) || !need_functions())
+    if (!need_tree_rows(kind))
+        return end_reply(false);
+    reply_children(&w, &core.trees[kind], node);
+    return end_reply(true);
+}
+
+/* The first child of a node; 0: it has none. */
+static uint32_t first_child(const struct tree *t, uint32_t node)
+{
+    const struct children *c = &t->children;
+    return node < t->count && c->first[node] < c->first[node + 1]
+               ? c->items[c->first[node]]
+               : 0;
+}
+
+/* The first child, if it has most of the weight of its parent. Of the root it is always
+ * taken. */
+static uint32_t heavy_child(const struct tree *t, uint32_t node)
+{
+    uint32_t child = first_child(t, node);
+    return node == 0 || t->total[child] > t->total[node] / 2 ? child : 0;
+}
+
+#define HEAVY_STEPS_MOST 200
+
+/* The children of a node, then those of its heaviest child as long as that has most of the
+ * weight: an array of levels. A tree is expanded along them. */
+int EXPORT(core_heaviest)(uint32_t kind, uint32_t node)
+{
+    struct json_writer w = begin_reply();
+    if (!need_tree_rows(kind))
         return end_reply(false);
     const struct tree *t = &core.trees[kind];
-    const struct children *c = &t->children;
     json_begin(&w, JSON_ARRAY);
-    for (uint32_t i = node < t->count ? c->first[node] : 0;
-         node < t->count && i < c->first[node + 1]; i++) {
-        uint32_t child = c->items[i];
-        json_begin(&w, JSON_OBJECT);
-        json_member_u64(&w, "node", child);
-        json_member_u64(&w, "children", c->first[child + 1] - c->first[child]);
-        json_member_double(&w, "self", t->self[child]);
-        json_member_double(&w, "total", t->total[child]);
-        if (t->base_total) {
-            json_member_double(&w, "base_total", t->base_total[child]);
-            reply_change(&w, "change", &core.shown, tree_label(t, child), PART_TOTAL,
-                         t->base_total[child], t->total[child]);
-        }
-        json_put_key(&w, "function");
-        reply_function(&w, &core.shown, &core.functions, tree_label(t, child));
-        json_end(&w, JSON_OBJECT);
+    reply_children(&w, t, node);
+    uint32_t at = node < t->count ? heavy_child(t, node) : 0;
+    for (unsigned step = 1; at && first_child(t, at) && step < HEAVY_STEPS_MOST; step++) {
+        reply_children(&w, t, at);
+        at = heavy_child(t, at);
     }
     json_end(&w, JSON_ARRAY);
     return end_reply(true);

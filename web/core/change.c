@@ -21,7 +21,7 @@ bool comparison_init(struct comparison *c, struct profile *before, struct profil
 {
     *c = (struct comparison){.opened = {before, after}};
     for (unsigned i = 0; i < 2; i++)
-        if (!(c->sides[i] = filter_apply(c->opened[i], filters, true, err)))
+        if (!(c->sides[i] = filter_apply(c->opened[i], NULL, filters, true, err)))
             return false; /* one side may have no samples */
     if (!c->sides[0]->sample_count && !c->sides[1]->sample_count) {
         error_set(err, "no samples remain in either profile");

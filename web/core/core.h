@@ -196,6 +196,19 @@ static inline string_id tree_label(const struct tree *t, uint32_t node)
     return node == 0 ? 0 : t->label_of_key ? t->label_of_key[key] : key;
 }
 
+/* --- slices.c: samples in the order of their threads or CPUs ----------------------- */
+
+/* What is needed of a sample: the samples themselves are too large to be read in another order
+ * than theirs. */
+struct slice {
+    double begin, length; /* ns */
+    uint32_t id;          /* of a sample, a path or a process */
+    bool waits;
+};
+
+/* By their start; those with the same one remain in order. False if memory is short. */
+bool slices_sort(struct slice *slices, size_t count);
+
 /* --- chart.c: boxes in rows -------------------------------------------------------- */
 
 #define SPAN_OFF 0x80000000U /* the thread waits in all of it */
@@ -401,13 +414,35 @@ bool search_init(struct search *q, const struct shown *s, struct str text, bool 
                  struct error *err);
 void search_deinit(struct search *q);
 
+/* --- row_index.c: the samples of threads and of spans, found without reading all --------- */
+
+struct row_index {
+    struct arena arena;
+    const struct profile *p;
+    bool by_time;        /* the samples are in the order of their times */
+    uint32_t *first;     /* by thread: its rows in of_thread; one more at the end */
+    uint32_t *of_thread; /* rows by thread, in their order */
+};
+
+/* `p` must remain until row_index_deinit. */
+bool row_index_init(struct row_index *x, const struct profile *p, struct error *err);
+void row_index_deinit(struct row_index *x);
+
+struct filter_options;
+
+/* Makes `view` a profile with the tables of x->p, and of its samples at least those that the
+ * filter leaves. It is valid as long as the arena and x->p, and owns nothing. False: the filter
+ * must read all samples. */
+bool row_index_narrow(const struct row_index *x, const struct filter_options *o,
+                      struct arena *a, struct profile *view);
+
 /* --- filter.c: the stack of filters ------------------------------------------------ */
 
-/* Applies a JSON array of {"verb": ..., "text": ...} in order. The caller owns the
- * result unless it is `from` itself. NULL with err set, also if no sample remains and it
- * may not be empty. */
-struct profile *filter_apply(struct profile *from, struct str filters, bool may_be_empty,
-                             struct error *err);
+/* Applies a JSON array of {"verb": ..., "text": ...} in order. `rows` are those of `from`, or
+ * NULL. The caller owns the result unless it is `from` itself. NULL with err set, also if no
+ * sample remains and it may not be empty. */
+struct profile *filter_apply(struct profile *from, const struct row_index *rows,
+                             struct str filters, bool may_be_empty, struct error *err);
 
 /* --- reply.c: JSON for the page ----------------------------------------------------- */
 

@@ -175,9 +175,25 @@ static void read_filter(struct json *j, struct arena *a, struct filter *f)
     }
 }
 
+/* Runs the transform over the samples that it may leave. */
+static struct profile *run_narrowed(const struct transform *t, const struct profile *from,
+                                    const struct row_index *rows,
+                                    const struct transform_options *o, struct error *err)
+{
+    struct arena a = ARENA_INIT;
+    struct profile view;
+    bool narrow = rows && row_index_narrow(rows, &o->filter, &a, &view);
+    struct profile *to = transform_run(t, narrow ? &view : from, o, err);
+    if (to && narrow)
+        to->facts.filtered |= view.sample_count < from->sample_count;
+    arena_deinit(&a);
+    return to;
+}
+
 /* The result of the filter; `from` does not change. */
-static struct profile *apply_one(const struct profile *from, const struct filter *f,
-                                 bool may_be_empty, struct error *err)
+static struct profile *apply_one(const struct profile *from, const struct row_index *rows,
+                                 const struct filter *f, bool may_be_empty,
+                                 struct error *err)
 {
     struct transform_options options = {0};
     struct arena words = ARENA_INIT;
@@ -185,7 +201,7 @@ static struct profile *apply_one(const struct profile *from, const struct filter
     bool ok = set_options(&options, f, &words, err) && !words.failed;
     for (size_t i = 0; ok && !to && transforms[i]; i++)
         if (transforms[i]->requested(&options)) {
-            to = transform_run(transforms[i], from, &options, err);
+            to = run_narrowed(transforms[i], from, rows, &options, err);
             ok = to != NULL;
         }
     arena_deinit(&words);
@@ -198,8 +214,8 @@ static struct profile *apply_one(const struct profile *from, const struct filter
     return to;
 }
 
-struct profile *filter_apply(struct profile *from, struct str filters, bool may_be_empty,
-                             struct error *err)
+struct profile *filter_apply(struct profile *from, const struct row_index *rows,
+                             struct str filters, bool may_be_empty, struct error *err)
 {
     struct source s = source_of(filters, STR("filters"));
     struct json j;
@@ -212,7 +228,9 @@ struct profile *filter_apply(struct profile *from, struct str filters, bool may_
             struct filter f;
             read_filter(&j, &a, &f);
             struct profile *next =
-                count++ < FILTERS_MAX ? apply_one(p, &f, may_be_empty, err) : NULL;
+                count++ < FILTERS_MAX
+                    ? apply_one(p, p == from ? rows : NULL, &f, may_be_empty, err)
+                    : NULL;
             if (count > FILTERS_MAX)
                 error_set(err, "more than %d filters", FILTERS_MAX);
             if (p != from)

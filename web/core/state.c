@@ -47,6 +47,15 @@ void forget_tree(enum tree_kind kind)
     tree_deinit(&core.trees[kind]);
 }
 
+void choose_label(string_id label)
+{
+    if (label != core.chosen) {
+        forget_tree(TREE_CALLERS);
+        forget_tree(TREE_CALLEES);
+    }
+    core.chosen = label;
+}
+
 void forget_shown(void)
 {
     for (unsigned i = 0; i < TREE_COUNT; i++)
@@ -75,6 +84,16 @@ void retire(struct profile **p)
 bool need_shown(void)
 {
     return core.shown.p || error_set(&core.err, "nothing is shown");
+}
+
+bool need_rows(void)
+{
+    if (!core.opened[0])
+        return error_set(&core.err, "nothing is open");
+    if (core.rows.p == core.opened[0] && core.rows.first)
+        return true;
+    row_index_deinit(&core.rows);
+    return row_index_init(&core.rows, core.opened[0], &core.err);
 }
 
 bool need_tree(enum tree_kind kind)

@@ -12,12 +12,19 @@
 #define CHART_BEFORE (TREE_COUNT + 1) /* TREE_DOWN with the weights before */
 #define CHART_COUNT (TREE_COUNT + 2)
 
+/* How the profile is shown, beside its filters. */
+struct show_settings {
+    uint32_t event; /* 0: the first */
+    bool count, by_process;
+};
+
 extern struct core {
     struct loading loading;
     struct profile *opened[PROFILES];
     struct profile *both;     /* the comparison of both, or NULL */
     struct profile *filtered; /* NULL: no filter */
     struct profile *retired;  /* still shown, but closed; or NULL */
+    struct show_settings settings;
     struct shown shown;
     struct tree trees[TREE_COUNT];
     enum tree_order orders[TREE_COUNT];
@@ -25,7 +32,8 @@ extern struct core {
     struct functions functions;
     struct search search;
     struct graph graph;
-    struct tracks tracks; /* of opened[0] */
+    struct tracks tracks;  /* of opened[0] */
+    struct row_index rows; /* of opened[0] */
     enum tone_by tone_by;
     uint8_t *tones;      /* by label; allocated from the arena */
     uint8_t *categories; /* by string: of modules; allocated from the arena */
@@ -45,6 +53,7 @@ int end_reply(bool ok);
 
 /* Makes the data if it is not made yet. False with core.err set. */
 bool need_shown(void);
+bool need_rows(void);
 bool need_tree(enum tree_kind kind);
 bool need_chart(uint32_t kind);
 bool need_functions(void);
@@ -53,6 +62,15 @@ bool need_tones(void);
 /* Frees a tree and its chart; the shown profile with all data made of it. */
 void forget_tree(enum tree_kind kind);
 void forget_shown(void);
+
+/* aside.c: like forget_shown, but retains the data if the whole profile is shown. take_back
+ * shows it again; false: it is not there, or was made with other settings. */
+void set_aside(void);
+bool take_back(const struct show_settings *settings);
+void forget_aside(void);
+
+/* Selects the function of TREE_CALLERS and TREE_CALLEES; 0: none. */
+void choose_label(string_id label);
 
 /* Closes a profile and sets it to NULL. The shown profile remains until another one is
  * shown, because the page may ask for it in between. */

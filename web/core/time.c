@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/sort.h"
 #include "web/core/core.h"
+#include <math.h>
+
+#define GAPS_MAX ((size_t)1 << 16) /* gaps between samples of which the median is taken */
 
 /* A sample is drawn from its time for as long as its weight, at most until the
  * thread's next sample. The frames that consecutive samples share from the root on are
@@ -14,8 +17,10 @@ struct clock {
     struct chart *chart;
     const struct shown *shown;
     struct arena scratch;
-    uint32_t *order; /* samples, by thread and time */
+    struct slice *slices; /* by thread and time; the ids are paths */
+    size_t *first;        /* by thread: its slices; one more at the end */
     size_t count;
+    double *weight;  /* by thread, of the event */
     uint32_t *depth; /* by path; the root's is 0 */
     uint8_t *waits;  /* by path: it contains a wait */
     event_id off;    /* the event of waits, or 0 */
@@ -54,11 +59,6 @@ static uint64_t time_of(const struct clock *k, const struct sample *s)
     return within ? s->time - (uint64_t)s->weight : first;
 }
 
-static uint64_t sample_time(const struct clock *k, size_t i)
-{
-    return time_of(k, &k->shown->p->samples[k->order[i]]);
-}
-
 static bool is_shown(const struct clock *k, const struct sample *s)
 {
     return s->event == k->shown->event || (k->off && s->event == k->off);
@@ -84,101 +84,114 @@ static bool find_waits(struct clock *k)
     return k->waits != NULL;
 }
 
-/* The samples of the event by thread and, with times, by time. */
-static bool order_samples(struct clock *k)
-{
-    const struct profile *p = k->shown->p;
-    size_t *first = arena_zalloc(&k->scratch, p->thread_count + 2, sizeof *first);
-    k->order = arena_alloc(&k->scratch, (p->sample_count + 1) * sizeof *k->order);
-    struct sort_key *keys =
-        arena_alloc(&k->scratch, 2 * (p->sample_count + 1) * sizeof *keys);
-    if (!first || !k->order || !keys)
-        return false;
-    for (size_t i = 0; i < p->sample_count; i++)
-        if (is_shown(k, &p->samples[i]))
-            first[p->samples[i].thread + 2]++;
-    for (size_t t = 2; t < p->thread_count + 2; t++)
-        first[t] += first[t - 1];
-    for (size_t i = 0; i < p->sample_count; i++) {
-        const struct sample *s = &p->samples[i];
-        if (!is_shown(k, s))
-            continue;
-        k->timed |= s->time != TIME_NONE;
-        k->order[first[s->thread + 1]++] = (uint32_t)i;
-        k->count++;
-    }
-    for (size_t t = 0; k->timed && t < p->thread_count; t++) {
-        size_t from = t ? first[t] : 0, count = first[t + 1] - from;
-        for (size_t i = 0; i < count; i++)
-            keys[i] = (struct sort_key){sample_time(k, from + i), k->order[from + i]};
-        sort_keys(keys, count, keys + count);
-        for (size_t i = 0; i < count; i++)
-            k->order[from + i] = keys[i].id;
-    }
-    return true;
-}
-
-static bool same_thread(const struct clock *k, size_t i, size_t j)
-{
-    const struct sample *samples = k->shown->p->samples;
-    return samples[k->order[i]].thread == samples[k->order[j]].thread;
-}
-
-/* Finds the origin, and the median time between samples of a thread. */
-static bool find_scale(struct clock *k)
-{
-    struct sort_key *gaps = arena_alloc(&k->scratch, 2 * (k->count + 1) * sizeof *gaps);
-    size_t count = 0;
-    if (!gaps)
-        return false;
-    k->origin = k->shown->p->facts.time_first;
-    for (size_t i = 0; i < k->count; i++) {
-        uint64_t time = sample_time(k, i);
-        if (time < k->origin)
-            k->origin = time;
-        if (i + 1 == k->count || !same_thread(k, i, i + 1) || time == TIME_NONE ||
-            is_wait(k, &k->shown->p->samples[k->order[i]]))
-            continue;
-        uint64_t after = sample_time(k, i + 1);
-        if (after != TIME_NONE && after > time)
-            gaps[count++] = (struct sort_key){after - time, 0};
-    }
-    sort_keys(gaps, count, gaps + count);
-    size_t middle = count / 2;
-    k->typical = count ? (double)gaps[middle].key : 1e6;
-    return true;
-}
-
-/* The duration of a sample, by its weight. */
+/* The duration of a sample, by its weight; NAN if that is not a time. */
 static double length_of(const struct clock *k, const struct sample *s)
 {
     enum unit unit = (enum unit)k->shown->p->events[s->event].unit;
     double length = unit == UNIT_NANOSECONDS    ? s->weight
                     : unit == UNIT_MILLISECONDS ? s->weight * 1e6
-                                                : k->typical;
-    return length > 0 ? length : 0;
+                                                : NAN;
+    return length < 0 ? 0 : length;
 }
 
-/* The start and end of a sample. */
-static void span_of(const struct clock *k, size_t i, double *begin, double *end)
+/* Counts the samples by thread, two numbers further, and finds the origin. */
+static void count_slices(struct clock *k)
 {
-    const struct sample *s = &k->shown->p->samples[k->order[i]];
-    if (!k->timed) {
-        *begin = k->last_end;
-        *end = k->last_end + shown_weight(k->shown, s);
+    const struct profile *p = k->shown->p;
+    uint64_t origin = p->facts.time_first;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        if (!is_shown(k, s))
+            continue;
+        uint64_t time = time_of(k, s);
+        origin = time < origin ? time : origin;
+        k->timed |= s->time != TIME_NONE;
+        k->first[s->thread + 2]++;
+        k->count++;
+    }
+    for (size_t t = 2; t < p->thread_count + 2; t++)
+        k->first[t] += k->first[t - 1];
+    k->origin = k->timed ? origin : 0;
+}
+
+static void fill_slices(struct clock *k)
+{
+    const struct profile *p = k->shown->p;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        if (!is_shown(k, s))
+            continue;
+        uint64_t time = time_of(k, s);
+        double weight = shown_weight(k->shown, s);
+        k->slices[k->first[s->thread + 1]++] =
+            (struct slice){time == TIME_NONE ? INFINITY : (double)(time - k->origin),
+                           k->timed ? length_of(k, s) : weight,
+                           path_of_stack(&k->shown->paths, s->stack), is_wait(k, s)};
+        if (s->event == k->shown->event)
+            k->weight[s->thread] += weight;
+    }
+}
+
+/* The samples of the event by thread and, with times, by time. */
+static bool slice_samples(struct clock *k)
+{
+    const struct profile *p = k->shown->p;
+    k->first = arena_zalloc(&k->scratch, p->thread_count + 2, sizeof *k->first);
+    k->weight = arena_zalloc(&k->scratch, p->thread_count + 1, sizeof *k->weight);
+    if (!k->first || !k->weight)
+        return false;
+    count_slices(k);
+    k->slices = arena_alloc(&k->scratch, (k->count + 1) * sizeof *k->slices);
+    if (!k->slices)
+        return false;
+    fill_slices(k);
+    for (size_t t = 0; k->timed && t < p->thread_count; t++)
+        if (!slices_sort(k->slices + k->first[t], k->first[t + 1] - k->first[t]))
+            return false;
+    return true;
+}
+
+/* The time to the next slice of the thread; 0: it does not count. */
+static uint64_t gap_after(const struct slice *s)
+{
+    bool counts = !s->waits && isfinite(s[1].begin) && s[1].begin > s->begin;
+    return counts ? (uint64_t)(s[1].begin - s->begin) : 0;
+}
+
+/* Finds the median time between samples of a thread: the length of those whose weight is not a
+ * time. */
+static bool find_typical(struct clock *k)
+{
+    struct sort_key *gaps = arena_alloc(&k->scratch, 2 * GAPS_MAX * sizeof *gaps);
+    size_t count = 0, every = k->count / GAPS_MAX + 1;
+    if (!gaps)
+        return false;
+    for (size_t t = 0; t < k->shown->p->thread_count; t++)
+        for (size_t i = k->first[t]; i + 1 < k->first[t + 1]; i++) {
+            uint64_t gap = i % every == 0 ? gap_after(&k->slices[i]) : 0;
+            if (gap && count < GAPS_MAX)
+                gaps[count++] = (struct sort_key){gap, 0};
+        }
+    sort_keys(gaps, count, gaps + count);
+    k->typical = count ? (double)gaps[count / 2].key : 1e6;
+    for (size_t i = 0; i < k->count; i++)
+        if (isnan(k->slices[i].length))
+            k->slices[i].length = k->typical;
+    return true;
+}
+
+/* The start and end of a slice; `last`: of its thread. */
+static void span_of(const struct clock *k, const struct slice *s, bool last,
+                    double *begin, double *end)
+{
+    *begin = k->timed && isfinite(s->begin) ? s->begin : k->last_end;
+    *end = *begin + s->length;
+    if (!k->timed || last || !isfinite(s[1].begin))
         return;
-    }
-    bool last = i + 1 == k->count || !same_thread(k, i, i + 1);
-    double length = length_of(k, s);
-    uint64_t time = time_of(k, s);
-    *begin = time == TIME_NONE ? k->last_end : (double)(time - k->origin);
-    *end = *begin + length;
-    if (!last && sample_time(k, i + 1) != TIME_NONE) {
-        double next = (double)(sample_time(k, i + 1) - k->origin);
-        /* samplers are not punctual */
-        if (*end > next || (next - *begin < 1.2 * length && !is_wait(k, s)))
-            *end = next;
-    }
+    /* samplers are not punctual */
+    double next = s[1].begin;
+    if (*end > next || (next - *begin < 1.2 * s->length && !s->waits))
+        *end = next;
 }
 
 static void close_from(struct clock *k, uint32_t depth)
@@ -242,30 +255,31 @@ static void step(struct clock *k, uint32_t path, bool wait, double begin, double
     k->last_end = end;
 }
 
+static void run_lane(struct clock *k, const struct lane *lane)
+{
+    size_t stop = k->first[lane->thread + 1];
+    k->row = lane->row + 1;
+    k->open_count = 0;
+    k->last_end = 0;
+    k->period = k->typical;
+    k->waiting = false;
+    for (size_t i = k->first[lane->thread]; i < stop; i++) {
+        const struct slice *s = &k->slices[i];
+        double begin, end;
+        span_of(k, s, i + 1 == stop, &begin, &end);
+        step(k, s->id, s->waits, begin, end);
+        if (!k->waiting)
+            k->period = s->length;
+        if (end > k->chart->to)
+            k->chart->to = end;
+    }
+    close_from(k, 0);
+}
+
 static void run_lanes(struct clock *k)
 {
-    struct chart *c = k->chart;
-    const struct profile *p = k->shown->p;
-    size_t lane = 0;
-    for (size_t i = 0; i < k->count; i++) {
-        const struct sample *s = &p->samples[k->order[i]];
-        double begin, end;
-        if (i == 0 || !same_thread(k, i - 1, i)) {
-            k->row = c->lanes[lane++].row + 1;
-            k->open_count = 0;
-            k->last_end = 0;
-            k->period = k->typical;
-            k->waiting = false;
-        }
-        span_of(k, i, &begin, &end);
-        step(k, path_of_stack(&k->shown->paths, s->stack), is_wait(k, s), begin, end);
-        if (!k->waiting)
-            k->period = length_of(k, s);
-        if (end > c->to)
-            c->to = end;
-        if (i + 1 == k->count || !same_thread(k, i, i + 1))
-            close_from(k, 0);
-    }
+    for (size_t i = 0; i < k->chart->lane_count; i++)
+        run_lane(k, &k->chart->lanes[i]);
 }
 
 static bool heavier(const void *context, uint32_t a, uint32_t b)
@@ -308,16 +322,15 @@ static bool lay_lanes(struct clock *k)
         k->depth[n] = k->depth[paths->nodes[n].parent] + 1;
         deepest = k->depth[n] > deepest ? k->depth[n] : deepest;
     }
-    for (size_t i = 0; i < k->count; i++) {
-        const struct sample *s = &p->samples[k->order[i]];
-        uint32_t depth = k->depth[path_of_stack(paths, s->stack)] + 1;
-        if (i == 0 || !same_thread(k, i - 1, i))
-            c->lanes[c->lane_count++] = (struct lane){.thread = s->thread};
-        struct lane *lane = &c->lanes[c->lane_count - 1];
-        if (s->event == k->shown->event)
-            lane->weight += shown_weight(k->shown, s);
-        if (depth > lane->rows)
-            lane->rows = depth;
+    for (thread_id t = 0; t < p->thread_count; t++) {
+        if (k->first[t] == k->first[t + 1])
+            continue;
+        struct lane *lane = &c->lanes[c->lane_count++];
+        *lane = (struct lane){.thread = t, .weight = k->weight[t]};
+        for (size_t i = k->first[t]; i < k->first[t + 1]; i++) {
+            uint32_t depth = k->depth[k->slices[i].id] + 1;
+            lane->rows = depth > lane->rows ? depth : lane->rows;
+        }
     }
     if (!order_lanes(k))
         return false;
@@ -353,7 +366,7 @@ bool chart_of_time(struct chart *c, const struct shown *s, struct error *err)
 {
     struct clock k = {.chart = c, .shown = s};
     *c = (struct chart){0};
-    bool ok = find_waits(&k) && order_samples(&k) && (!k.timed || find_scale(&k)) &&
+    bool ok = find_waits(&k) && slice_samples(&k) && (!k.timed || find_typical(&k)) &&
               lay_lanes(&k);
     k.next = ok ? arena_zalloc(&k.scratch, (size_t)c->rows + 1, sizeof *k.next) : NULL;
     if (k.next) {

@@ -16,13 +16,67 @@ struct maker {
     double typical;            /* ns of a sample whose weight is not a time */
     double period;             /* ns that a sample of running stands for */
     uint32_t *track_of_thread;
-    uint32_t *order; /* samples of both events with a time, by track and start */
-    uint32_t *first; /* by track: its samples in `order`; one more at the end */
+    uint32_t *shown_of_thread; /* samples of both events with a time */
+    uint32_t *first;           /* by track: its slices; one more at the end */
+    size_t *cpu_first;         /* the same by CPU, of the samples of running */
+    struct slice *slices;      /* by track and start, later by CPU and start; the ids are
+                                  samples, later processes */
     size_t count;
     uint8_t *reasons; /* by stack: activity + 1, or 0 if not known yet */
     size_t used[ACTIVITY_COUNT], cap[ACTIVITY_COUNT];
     double sums[ACTIVITY_COUNT];
 };
+
+/* --- Samples ---------------------------------------------------------------------------- */
+
+static bool is_shown(const struct maker *m, const struct sample *s)
+{
+    return s->time != TIME_NONE && s->time >= m->p->facts.time_first &&
+           ((m->running && s->event == m->running) ||
+            (m->waiting && s->event == m->waiting)) &&
+           m->p->threads[s->thread].tid != 0; /* the idle task */
+}
+
+/* NAN: the weight is not a time. */
+static double length_of(const struct maker *m, const struct sample *s)
+{
+    enum unit unit = (enum unit)m->p->events[s->event].unit;
+    double length = unit == UNIT_NANOSECONDS    ? s->weight
+                    : unit == UNIT_MILLISECONDS ? s->weight * 1e6
+                                                : NAN;
+    return length < 0 ? 0 : length;
+}
+
+/* A sample of a wait has the time of its end. */
+static double begin_of(const struct maker *m, const struct sample *s)
+{
+    double at = (double)(s->time - m->p->facts.time_first);
+    if (s->event != m->waiting)
+        return at;
+    double length = length_of(m, s);
+    return length < at ? at - length : 0;
+}
+
+static bool ran_on_cpu(const struct maker *m, const struct sample *s)
+{
+    return m->running && s->event == m->running && s->cpu < CPUS_MAX;
+}
+
+/* Counts the samples of each thread, and those that are shown, by thread and by CPU. */
+static void count_samples(struct maker *m, uint64_t *of_thread)
+{
+    const struct profile *p = m->p;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        of_thread[s->thread] += s->count;
+        if (!is_shown(m, s))
+            continue;
+        m->shown_of_thread[s->thread]++;
+        if (ran_on_cpu(m, s))
+            m->cpu_first[s->cpu + 2]++;
+        m->count++;
+    }
+}
 
 /* --- Threads and processes ------------------------------------------------------------ */
 
@@ -49,10 +103,12 @@ static bool group_threads(struct maker *m)
     m->track_of_thread =
         arena_zalloc(&m->scratch, p->thread_count + 1, sizeof *m->track_of_thread);
     t->threads = arena_zalloc(&t->arena, p->thread_count + 1, sizeof *t->threads);
-    if (!order || !most || !samples || !m->track_of_thread || !t->threads)
+    m->shown_of_thread =
+        arena_zalloc(&m->scratch, p->thread_count + 1, sizeof *m->shown_of_thread);
+    m->cpu_first = arena_zalloc(&m->scratch, CPUS_MAX + 2, sizeof *m->cpu_first);
+    if (m->scratch.failed || !t->threads)
         return false;
-    for (size_t i = 0; i < p->sample_count; i++)
-        samples[p->samples[i].thread] += p->samples[i].count;
+    count_samples(m, samples);
     for (uint32_t i = 0; i < p->thread_count; i++)
         order[i] = i;
     sort_u32(order, p->thread_count, order + p->thread_count, before_by_id, p);
@@ -74,34 +130,7 @@ static bool group_threads(struct maker *m)
     return true;
 }
 
-/* --- Samples ---------------------------------------------------------------------------- */
-
-static bool is_shown(const struct maker *m, const struct sample *s)
-{
-    return s->time != TIME_NONE && s->time >= m->p->facts.time_first &&
-           ((m->running && s->event == m->running) ||
-            (m->waiting && s->event == m->waiting)) &&
-           m->p->threads[s->thread].tid != 0; /* the idle task */
-}
-
-static double length_of(const struct maker *m, const struct sample *s)
-{
-    enum unit unit = (enum unit)m->p->events[s->event].unit;
-    double length = unit == UNIT_NANOSECONDS    ? s->weight
-                    : unit == UNIT_MILLISECONDS ? s->weight * 1e6
-                                                : m->typical;
-    return length > 0 ? length : 0;
-}
-
-/* A sample of a wait has the time of its end. */
-static double begin_of(const struct maker *m, const struct sample *s)
-{
-    double at = (double)(s->time - m->p->facts.time_first);
-    if (s->event != m->waiting)
-        return at;
-    double length = length_of(m, s);
-    return length < at ? at - length : 0;
-}
+/* --- Slices ------------------------------------------------------------------------------ */
 
 static bool choose_events(struct maker *m)
 {
@@ -119,65 +148,57 @@ static bool choose_events(struct maker *m)
     return p->facts.time_first != TIME_NONE && !p->facts.differential;
 }
 
-/* The samples by track and by the time at which they begin. */
-static bool order_samples(struct maker *m)
+/* The slices by track and start. */
+static bool slice_tracks(struct maker *m)
 {
     const struct profile *p = m->p;
     size_t tracks = m->tracks->thread_count;
     uint32_t *next = arena_zalloc(&m->scratch, tracks + 2, sizeof *next);
-    struct sort_key *keys =
-        arena_alloc(&m->scratch, 2 * (p->sample_count + 1) * sizeof *keys);
-    m->order = arena_alloc(&m->scratch, (p->sample_count + 1) * sizeof *m->order);
-    if (!next || !keys || !m->order)
+    m->slices = arena_alloc(&m->scratch, (m->count + 1) * sizeof *m->slices);
+    if (!next || !m->slices)
         return false;
-    for (size_t i = 0; i < p->sample_count; i++)
-        if (is_shown(m, &p->samples[i]))
-            next[m->track_of_thread[p->samples[i].thread] + 2]++;
+    for (size_t i = 0; i < p->thread_count; i++)
+        if (m->shown_of_thread[i])
+            next[m->track_of_thread[i] + 2] += m->shown_of_thread[i];
     for (size_t t = 2; t < tracks + 2; t++)
         next[t] += next[t - 1];
-    for (size_t i = 0; i < p->sample_count; i++)
-        if (is_shown(m, &p->samples[i])) {
-            m->order[next[m->track_of_thread[p->samples[i].thread] + 1]++] = (uint32_t)i;
-            m->count++;
-        }
-    m->first = next;
-    for (size_t t = 0; t < tracks; t++) {
-        size_t from = next[t], count = next[t + 1] - from;
-        for (size_t i = 0; i < count; i++)
-            keys[i] =
-                (struct sort_key){(uint64_t)begin_of(m, &p->samples[m->order[from + i]]),
-                                  m->order[from + i]};
-        sort_keys(keys, count, keys + count);
-        for (size_t i = 0; i < count; i++)
-            m->order[from + i] = keys[i].id;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        if (is_shown(m, s))
+            m->slices[next[m->track_of_thread[s->thread] + 1]++] = (struct slice){
+                begin_of(m, s), length_of(m, s), (uint32_t)i, s->event == m->waiting};
     }
+    m->first = next;
+    for (size_t t = 0; t < tracks; t++)
+        if (!slices_sort(m->slices + next[t], next[t + 1] - next[t]))
+            return false;
     return true;
 }
 
-/* The median time between samples of a thread. */
+/* The median time between running samples of a thread: the length of samples whose weight is
+ * not a time. */
 static bool find_typical(struct maker *m)
 {
-    const struct profile *p = m->p;
     struct sort_key *gaps = arena_alloc(&m->scratch, 2 * (GAPS_MAX + 1) * sizeof *gaps);
     size_t count = 0;
     if (!gaps)
         return false;
-    for (size_t i = 0; i + 1 < m->count && count < GAPS_MAX; i++) {
-        const struct sample *a = &p->samples[m->order[i]];
-        const struct sample *b = &p->samples[m->order[i + 1]];
-        if (a->event == m->running && b->event == m->running &&
-            m->track_of_thread[a->thread] == m->track_of_thread[b->thread] &&
-            b->time > a->time)
-            gaps[count++] = (struct sort_key){b->time - a->time, 0};
-    }
-    sort_keys(gaps, count, gaps + count);
-    m->typical = count ? (double)gaps[count / 2].key : 1e6;
-    m->period = m->typical;
-    for (size_t i = 0; i < m->count; i++)
-        if (p->samples[m->order[i]].event == m->running) {
-            m->period = length_of(m, &p->samples[m->order[i]]);
-            break;
+    for (size_t t = 0; t < m->tracks->thread_count; t++)
+        for (uint32_t i = m->first[t]; i + 1 < m->first[t + 1] && count < GAPS_MAX; i++) {
+            const struct slice *a = &m->slices[i], *b = a + 1;
+            if (!a->waits && !b->waits && b->begin > a->begin)
+                gaps[count++] = (struct sort_key){(uint64_t)(b->begin - a->begin), 0};
         }
+    sort_keys(gaps, count, gaps + count);
+    m->typical = count ? (double)gaps[count / 2].key : m->typical;
+    m->period = m->typical;
+    for (size_t i = m->count; i-- > 0;) {
+        struct slice *slice = &m->slices[i];
+        if (isnan(slice->length))
+            slice->length = m->typical;
+        if (!slice->waits)
+            m->period = slice->length;
+    }
     return true;
 }
 
@@ -286,9 +307,9 @@ static bool add_samples(struct maker *m, struct thread_track *track, uint32_t fi
                         uint32_t stop, double end)
 {
     for (uint32_t i = first; i < stop; i++) {
-        const struct sample *s = &m->p->samples[m->order[i]];
-        double begin = begin_of(m, s), length = length_of(m, s), to = begin + length;
-        double next = i + 1 < stop ? begin_of(m, &m->p->samples[m->order[i + 1]]) : end;
+        const struct slice *s = &m->slices[i];
+        double begin = s->begin, length = s->length, to = begin + length;
+        double next = i + 1 < stop ? s[1].begin : end;
         if (to > next || (i + 1 < stop && next - begin < PUNCTUAL * length))
             to = next;
         if (to > begin && !add(m, track, ACTIVITY_RUNNING, begin, to))
@@ -311,15 +332,13 @@ static bool add_running(struct maker *m, struct thread_track *track, uint32_t fi
 /* A wait lasts at most until the next one begins. */
 static double wait_end(const struct maker *m, uint32_t i, uint32_t stop)
 {
-    const struct sample *s = &m->p->samples[m->order[i]];
-    double end = begin_of(m, s) + length_of(m, s);
+    double end = m->slices[i].begin + m->slices[i].length;
     for (uint32_t j = i + 1; j < stop; j++) {
-        const struct sample *next = &m->p->samples[m->order[j]];
-        double begin = begin_of(m, next);
-        if (begin >= end)
+        const struct slice *next = &m->slices[j];
+        if (next->begin >= end)
             break;
-        if (next->event == m->waiting)
-            return begin;
+        if (next->waits)
+            return next->begin;
     }
     return end;
 }
@@ -333,12 +352,13 @@ static bool fill_track(struct maker *m, uint32_t index)
     for (unsigned k = 0; k < ACTIVITY_COUNT; k++)
         track->first[k] = (uint32_t)m->used[k];
     for (uint32_t i = first; i < stop; i++) {
-        const struct sample *s = &m->p->samples[m->order[i]];
-        if (s->event != m->waiting)
+        const struct slice *s = &m->slices[i];
+        if (!s->waits)
             continue;
-        double begin = begin_of(m, s), end = wait_end(m, i, stop);
+        double begin = s->begin, end = wait_end(m, i, stop);
         if (!add_running(m, track, first, i, woken, begin) ||
-            (end > begin && !add(m, track, activity_of(m, s), begin, end)))
+            (end > begin &&
+             !add(m, track, activity_of(m, &m->p->samples[s->id]), begin, end)))
             return false;
         woken = end;
         first = i + 1;
@@ -363,12 +383,12 @@ static bool add_up_weights(struct maker *m)
         struct thread_track *track = &t->threads[i];
         track->first_weight = used;
         for (uint32_t at = m->first[i]; at < m->first[i + 1]; at++) {
-            const struct sample *s = &m->p->samples[m->order[at]];
-            if (s->event != m->running)
+            const struct slice *s = &m->slices[at];
+            if (s->waits)
                 continue;
-            t->weights[used++] = (struct interval){begin_of(m, s), sum};
-            sum += length_of(m, s);
-            track->cpu_time += length_of(m, s);
+            t->weights[used++] = (struct interval){s->begin, sum};
+            sum += s->length;
+            track->cpu_time += s->length;
         }
         track->stop_weight = used;
     }
@@ -548,66 +568,68 @@ static bool sort_tracks(struct maker *m)
 
 /* --- CPUs ------------------------------------------------------------------------------ */
 
-static bool ran_on_cpu(const struct maker *m, const struct sample *s)
-{
-    return m->running && s->event == m->running && s->cpu < CPUS_MAX && is_shown(m, s);
-}
-
-/* The turns of one CPU, whose samples are sorted by time. Samples of one process in a
- * row are one turn. */
-static void fill_cpu(struct maker *m, struct cpu_track *cpu, const struct sort_key *keys,
+/* The turns of one CPU. Slices of one process in a row are one turn. */
+static void fill_cpu(struct maker *m, struct cpu_track *cpu, const struct slice *slices,
                      size_t count)
 {
     struct tracks *t = m->tracks;
     for (size_t i = 0; i < count; i++) {
-        const struct sample *s = &m->p->samples[keys[i].id];
-        double begin = begin_of(m, s), length = length_of(m, s), end = begin + length;
-        uint32_t process = t->threads[m->track_of_thread[s->thread]].process;
+        const struct slice *s = &slices[i];
+        double begin = s->begin, end = begin + s->length;
         if (i + 1 < count) {
-            double next = begin_of(m, &m->p->samples[keys[i + 1].id]);
-            if (end > next || next - begin < PUNCTUAL * length)
+            double next = s[1].begin;
+            if (end > next || next - begin < PUNCTUAL * s->length)
                 end = next;
         }
         if (end <= begin)
             continue;
         struct turn *last = cpu->stop > cpu->first ? &t->turns[cpu->stop - 1] : NULL;
-        if (last && last->process == process && last->end >= begin)
+        if (last && last->process == s->id && last->end >= begin)
             last->end = end;
         else
-            t->turns[cpu->stop++] = (struct turn){begin, end, process};
+            t->turns[cpu->stop++] = (struct turn){begin, end, s->id};
         cpu->time += end - begin;
+    }
+}
+
+/* The slices by CPU, in the order of the samples. The order by track is not needed any
+ * more. */
+static void slice_cpus(struct maker *m)
+{
+    const struct profile *p = m->p;
+    size_t *next = m->cpu_first;
+    for (size_t c = 2; c < CPUS_MAX + 2; c++)
+        next[c] += next[c - 1];
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        if (!is_shown(m, s) || !ran_on_cpu(m, s))
+            continue;
+        double length = length_of(m, s);
+        uint32_t track = m->track_of_thread[s->thread];
+        m->slices[next[s->cpu + 1]++] =
+            (struct slice){begin_of(m, s), isnan(length) ? m->typical : length,
+                           m->tracks->threads[track].process, false};
     }
 }
 
 static bool make_cpus(struct maker *m)
 {
     struct tracks *t = m->tracks;
-    const struct profile *p = m->p;
-    size_t *first = arena_zalloc(&m->scratch, CPUS_MAX + 2, sizeof *first);
-    size_t count = 0;
-    struct sort_key *keys =
-        arena_alloc(&m->scratch, 2 * (p->sample_count + 1) * sizeof *keys);
+    const size_t *first = m->cpu_first;
     t->cpus = arena_zalloc(&t->arena, CPUS_MAX, sizeof *t->cpus);
     t->turns = arena_alloc(&t->arena, (m->count + 1) * sizeof *t->turns);
-    if (!first || !keys || !t->cpus || !t->turns)
+    if (!t->cpus || !t->turns)
         return false;
-    for (size_t i = 0; i < p->sample_count; i++)
-        if (ran_on_cpu(m, &p->samples[i]))
-            first[p->samples[i].cpu + 2]++;
-    for (size_t c = 2; c < CPUS_MAX + 2; c++)
-        first[c] += first[c - 1];
-    for (size_t i = 0; i < p->sample_count; i++)
-        if (ran_on_cpu(m, &p->samples[i]))
-            keys[first[p->samples[i].cpu + 1]++] =
-                (struct sort_key){p->samples[i].time, (uint32_t)i};
+    slice_cpus(m);
     for (uint32_t c = 0; c < CPUS_MAX; c++) {
-        count = first[c + 1] - first[c];
+        size_t count = first[c + 1] - first[c];
         if (!count)
             continue;
         struct cpu_track *cpu = &t->cpus[t->cpu_count++];
         *cpu = (struct cpu_track){c, (uint32_t)first[c], (uint32_t)first[c], 0};
-        sort_keys(keys + first[c], count, keys + p->sample_count + 1);
-        fill_cpu(m, cpu, keys + first[c], count);
+        if (!slices_sort(m->slices + first[c], count))
+            return false;
+        fill_cpu(m, cpu, m->slices + first[c], count);
     }
     return true;
 }
@@ -618,10 +640,11 @@ bool tracks_init(struct tracks *t, const struct profile *p, struct error *err)
     *t = (struct tracks){.p = p};
     bool ok = true;
     if (choose_events(&m)) {
-        ok = group_threads(&m) && order_samples(&m);
+        ok = group_threads(&m);
         if (ok && m.count)
-            ok = find_typical(&m) && fill_tracks(&m) && make_processes(&m) &&
-                 sort_tracks(&m) && index_processes(t) && make_cpus(&m);
+            ok = slice_tracks(&m) && find_typical(&m) && fill_tracks(&m) &&
+                 make_processes(&m) && sort_tracks(&m) && index_processes(t) &&
+                 make_cpus(&m);
     }
     ok = ok && memory_init(&t->memory, p, MEMORY_FUNCTION, err);
     if (ok && t->memory.count) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of the page and its actions. Views read it and call it; it calls the core. */
 import { Appearance } from "./appearance";
-import { CoreError, type Core } from "./core";
+import { allOf, CoreError, type Core } from "./core";
 import { Filters } from "./filters";
 import type { Live } from "./live";
 import type { Home } from "./home";
@@ -43,6 +43,7 @@ export class App {
     name = "";
     comparedWith = "";
     shown: Shown | null = null;
+    inlined = false; /* a profile in the page is not shown yet */
     comparison: ComparisonInfo | null = null;
     state: ViewState = { ...START };
     selected: BoxInfo | null = null;
@@ -60,6 +61,7 @@ export class App {
     private lookOf: Uint8Array = new Uint8Array(0); /* by label: tones, then marks, then kinds */
     version = 0; /* increases when the shown profile changes: charts and tables are requested again */
     looks = 0; /* increases when the look changes */
+    shades = 0; /* increases when it changes by more than the selection */
     readonly opening = new Opening(this);
     readonly filters = new Filters(this);
     readonly appearance = new Appearance(() => this.look());
@@ -130,8 +132,10 @@ export class App {
     /* A link may request something that the profile does not have: then everything is
      * shown, with the reason. */
     private async showOrAll(begun: boolean): Promise<boolean> {
-        await this.tracks.load(begun).catch((error: unknown) => this.fail(error));
-        if (await this.show())
+        const tracks = this.tracks.load(begun).catch((error: unknown) => this.fail(error));
+        const shown = this.show(); /* in the same message */
+        await tracks;
+        if (await shown)
             return true;
         const { fault } = this;
         this.state = { ...START, view: this.state.view };
@@ -148,8 +152,7 @@ export class App {
             this.comparedWith = "";
             this.state = { ...this.state, color: Tone.Module, zoom: null };
             this.title();
-            await this.tracks.load(false);
-            await this.show();
+            await Promise.all([this.tracks.load(false), this.show()]);
         });
     }
 
@@ -181,14 +184,15 @@ export class App {
             const { filters, event, count, wall, color, search, pattern, chosen } = this.state;
             const processes = this.state.processes && severalProcesses(this);
             const all = wall ? [{ verb: "wall-clock", text: this.profile?.events[event - 1]?.name ?? "" }, ...filters] : filters;
-            this.shown = await this.core.show(JSON.stringify(all), wall ? 0 : event, count, processes);
-            this.comparison = this.comparedWith ? await this.core.comparison() : null;
-            await this.core.color(color);
-            this.lookOf = await this.core.looks();
-            this.found = search ? await this.core.search(search, pattern) : null;
-            this.selected = null;
-            const label = chosen ? await this.core.find(chosen) : 0;
-            this.chosen = label ? await this.core.choose(label) : null;
+            const [shown, comparison, , looks, found, picked] = await allOf([
+                this.core.show(JSON.stringify(all), wall ? 0 : event, count, processes),
+                this.comparedWith ? this.core.comparison() : null,
+                this.core.color(color),
+                this.core.looks(),
+                search ? this.core.search(search, pattern) : null,
+                chosen ? this.core.chooseNamed(chosen) : null,
+            ]);
+            Object.assign(this, { shown, comparison, found, selected: null, chosen: picked, lookOf: looks });
         } catch (error) {
             this.fail(error);
             return false;
@@ -235,8 +239,7 @@ export class App {
 
     async setColor(color: Tone): Promise<void> {
         this.state = { ...this.state, color };
-        await this.core.color(color);
-        this.lookOf = await this.core.looks();
+        [, this.lookOf] = await Promise.all([this.core.color(color), this.core.looks()]);
         this.look();
     }
 
@@ -305,6 +308,7 @@ export class App {
 
     private look(): void {
         this.looks++;
+        this.shades++;
         if (this.tracks.info && this.appearance.density !== this.tracks.density)
             this.tracks.arrange();
         document.documentElement.dataset["theme"] = this.appearance.dark ? "dark" : "light";
@@ -340,9 +344,12 @@ export class App {
         await this.inTurn(async () => {
             if (of !== this.version)
                 return; /* boxes have new numbers */
-            this.selected = box === null ? null : await this.core.box(kind, box);
+            this.selected = box === null ? null : await this.core.select(kind, box);
             this.selectedIn = kind;
-            await this.chooseNow(this.selected ? this.selected.function.label : 0);
+            if (this.selected)
+                this.chose(this.selected.function);
+            else
+                await this.chooseNow(0);
         });
     }
 
@@ -351,10 +358,15 @@ export class App {
     }
 
     private async chooseNow(label: number): Promise<void> {
-        const info = await this.core.choose(label);
-        this.chosen = label ? info : null;
-        this.state = { ...this.state, chosen: label ? info.name : "" };
-        this.look();
+        this.chose(await this.core.choose(label));
+    }
+
+    private chose(info: FunctionInfo): void {
+        this.chosen = info.label ? info : null;
+        this.state = { ...this.state, chosen: info.label ? info.name : "" };
+        this.looks++;
+        this.remember();
+        this.changed();
     }
 
     openDialog(dialog: Dialog): void {

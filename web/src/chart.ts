@@ -4,12 +4,13 @@
 import type { App, Steered } from "./app";
 import { coloredBoxes } from "./boxes";
 import { type Ink, ink } from "./colors";
+import { allOf } from "./core";
 import { element, resize } from "./elements";
 import { MAP, Minimap } from "./minimap";
 import { Overlay } from "./overlay";
 import { type Boxes, type Painter, painterFor, roomFor } from "./painter";
 import { Pointer } from "./pointer";
-import { BOX_WORDS, type BoxInfo, type Chart, type ChartInfo, type Drawing, NONE } from "./protocol";
+import { BOX_WORDS, type BoxInfo, Chart, type ChartInfo, type Drawing, NONE } from "./protocol";
 import { Tip } from "./tip";
 import { heights } from "./density";
 import { RULER, Viewport } from "./viewport";
@@ -19,6 +20,13 @@ export interface ChartOptions {
     flame: boolean; /* row 0 is at the bottom */
     map: boolean; /* with a minimap and a ruler */
     zoomInAddress: boolean; /* its zoom is part of the address */
+}
+
+/* A visible part of a chart; `to` is infinite for the end of the axis. */
+interface Window {
+    from: number;
+    to: number;
+    scroll: number;
 }
 
 export class ChartView extends Viewport implements Steered {
@@ -37,13 +45,16 @@ export class ChartView extends Viewport implements Steered {
     last: Drawing | null = null;
     drawn = { from: 0, to: 1, scroll: 0 };
     private requested = false; /* a request is pending */
+    private loads = 0; /* the last call of load() */
     private again = false;
     private version = -1;
     private looks = -1;
+    private shades = -1;
     span: [number, number] | null = null; /* selected by dragging */
     linked: ChartView | null = null; /* the same boxes, of the other profile */
     marked: BoxInfo | null = null; /* the box below the pointer in that one */
     private marks = NONE;
+    private scale = 0; /* device pixels of a CSS pixel */
     private anchor: [number, number] | null = null; /* the range that is the same box in both; null: all */
     disposed = false;
     onTheWay: Promise<void> = Promise.resolve(); /* the last step by a key */
@@ -64,6 +75,7 @@ export class ChartView extends Viewport implements Steered {
         this.watcher.observe(area);
         if (options.zoomInAddress && app.state.zoom)
             [this.from, this.to] = app.state.zoom;
+        this.resize();
     }
 
     dispose(): void {
@@ -91,24 +103,64 @@ export class ChartView extends Viewport implements Steered {
         if (this.version !== app.version) {
             this.version = app.version;
             this.looks = app.looks;
+            this.shades = app.shades;
             void this.load();
         } else if (this.looks !== app.looks) {
             this.looks = app.looks;
-            this.minimap?.draw();
+            if (this.shades !== app.shades)
+                this.minimap?.draw();
+            this.shades = app.shades;
             this.invalidate();
         }
     }
 
-    /* Called after the function whose callers are shown has changed. */
+    /* Called after the function whose callers are shown has changed. The chart and its picture are
+     * one message to the core. */
     async load(): Promise<void> {
-        const info = await this.app.core.chart(this.options.kind, this.app.state.order).catch((error: unknown) => {
-            this.app.fail(error);
-            return null;
-        });
-        if (!info || this.disposed)
-            return;
-        const first = this.info === null;
+        const number = ++this.loads, { version } = this.app;
         const keeps = this.options.zoomInAddress && this.app.state.zoom;
+        const guess = this.guess();
+        try {
+            const [info, drawing, map] = await allOf([
+                this.app.core.chart(this.options.kind, this.app.state.order),
+                guess && this.request(guess),
+                guess && this.minimap?.request(),
+            ]);
+            if (this.disposed || number !== this.loads)
+                return;
+            this.take(info, keeps);
+            if (drawing && guess && version === this.app.version && this.isAt(guess)) {
+                this.show(drawing, this.window);
+                this.minimap?.draw(map);
+            } else {
+                this.minimap?.draw();
+                this.invalidate();
+            }
+        } catch (error) {
+            this.app.fail(error);
+        }
+    }
+
+    /* What will be visible of a chart that is not loaded yet; null: that is not known before. */
+    private guess(): Window | null {
+        const { tracks, state } = this.app;
+        if (this.width === 0 || (this.info !== null && this.scroll !== 0))
+            return null;
+        if (this.options.zoomInAddress && state.zoom)
+            return { from: state.zoom[0], to: state.zoom[1], scroll: 0 };
+        return this.options.kind === Chart.Time && !tracks.isWhole ? null : { from: 0, to: Number.POSITIVE_INFINITY, scroll: 0 };
+    }
+
+    private get window(): Window {
+        return { from: this.from, to: this.to, scroll: this.scroll };
+    }
+
+    private isAt(guess: Window): boolean {
+        return this.from === guess.from && this.to === Math.min(guess.to, this.full) && this.scroll === guess.scroll;
+    }
+
+    private take(info: ChartInfo, keeps: [number, number] | null | false): void {
+        const first = this.info === null;
         this.info = info;
         this.full = info.to || 1;
         this.rows = info.rows;
@@ -122,8 +174,6 @@ export class ChartView extends Viewport implements Steered {
         }
         if (first || !keeps)
             this.scroll = 0;
-        this.minimap?.draw();
-        this.invalidate();
     }
 
     /* All of the axis; by time, only the committed span. */
@@ -144,8 +194,11 @@ export class ChartView extends Viewport implements Steered {
 
     private resize(): void {
         const area = this.over.parentElement as HTMLElement;
+        if (this.width === area.clientWidth && this.height === area.clientHeight && this.scale === devicePixelRatio)
+            return;
         this.width = area.clientWidth;
         this.height = area.clientHeight;
+        this.scale = devicePixelRatio;
         for (const canvas of [this.canvas, this.over])
             resize(canvas, this.width, this.height);
         this.minimap?.resize();
@@ -319,25 +372,31 @@ export class ChartView extends Viewport implements Steered {
         requestAnimationFrame(() => void this.draw());
     }
 
-    private async draw(): Promise<void> {
-        const { core } = this.app;
-        this.scroll = Math.min(this.scroll, this.most);
-        const window = { from: this.from, to: this.to, scroll: this.scroll };
+    private request(window: Window): Promise<Drawing> {
         const rows = Math.ceil((this.height - this.ruler) / heights.box) + 1;
-        const first = Math.floor(this.scroll / heights.box);
+        const first = Math.floor(window.scroll / heights.box);
+        return this.app.core.draw(this.options.kind, window.from, window.to, this.width, first, first + rows);
+    }
+
+    private show(drawing: Drawing, window: Window): void {
+        const before = performance.now();
+        this.last = drawing;
+        this.drawn = window;
+        this.boxes = coloredBoxes(this.app, this.options.kind, drawing, this.boxes);
+        this.paint();
+        this.app.micros.push(drawing.micros + (performance.now() - before) * 1000);
+        if (this.app.micros.length > 4096)
+            this.app.micros.splice(0, 2048);
+    }
+
+    private async draw(): Promise<void> {
+        this.scroll = Math.min(this.scroll, this.most);
+        const { window } = this;
         const version = this.app.version;
         try {
-            const drawing = await core.draw(this.options.kind, window.from, window.to, this.width, first, first + rows);
-            if (!this.disposed && version === this.app.version) {
-                const before = performance.now();
-                this.last = drawing;
-                this.drawn = window;
-                this.boxes = coloredBoxes(this.app, this.options.kind, drawing, this.boxes);
-                this.paint();
-                this.app.micros.push(drawing.micros + (performance.now() - before) * 1000);
-                if (this.app.micros.length > 4096)
-                    this.app.micros.splice(0, 2048);
-            }
+            const drawing = await this.request(window);
+            if (!this.disposed && version === this.app.version)
+                this.show(drawing, window);
         } catch (error) {
             this.app.fail(error);
         }

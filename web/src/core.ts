@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interface of the core for the page: every result is a promise. */
+import type { Early } from "./early";
 import { shownName } from "./format";
 import type {
     Argument, BoxInfo, ChartInfo, ComparisonInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, PeekInfo, ProfileInfo, Progress, Read, Reply,
     Request, Shown,
-    MemoryInfo, MemorySpan, SummaryInfo, TracksInfo, TreeRow, WaitRow,
+    MemoryInfo, MemorySpan, SummaryInfo, TracksInfo, Traffic, TreeRow, WaitRow,
 } from "./protocol";
 
 export class CoreError extends Error {
@@ -21,14 +22,13 @@ interface Waiting {
 
 type Without<T> = T extends unknown ? Omit<T, "id"> : never;
 
-/* Decodes gzip in base64, as in the page. */
-export async function unpack(base64: string): Promise<ArrayBuffer> {
-    const bytes = Uint8Array.from(atob(base64.trim()), (c) => c.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-}
-
-function textOf(id: string): string {
-    return document.getElementById(id)?.textContent ?? "";
+/* All results, or the error of the first call that failed: those after it may have failed because
+ * of it. */
+export async function allOf<T extends readonly unknown[] | []>(calls: T): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+    for (const one of await Promise.allSettled(calls))
+        if (one.status === "rejected")
+            throw one.reason;
+    return Promise.all(calls);
 }
 
 export class Core {
@@ -36,20 +36,25 @@ export class Core {
      * if the drawing is not shown any more. */
     readonly labels = new Map<number, string>();
     private readonly worker: Worker;
+    private readonly answers = new Map<string, Promise<unknown>>();
     private readonly waiting = new Map<number, Waiting>();
     private next = 1;
+    private outbox: Request[] = []; /* what was asked since the last message */
+    readonly traffic: Traffic = { messages: 0, calls: 0 };
 
-    private constructor() {
-        const url = URL.createObjectURL(new Blob([textOf("worker")], { type: "text/javascript" }));
-        this.worker = new Worker(url);
-        this.worker.onmessage = (event: MessageEvent<Reply>) => this.take(event.data);
-    }
+    /* Other calls need not wait for this: the worker does. */
+    readonly started: Promise<void>;
 
-    static async start(): Promise<Core> {
-        const core = new Core();
-        const bytes = await unpack(textOf("core"));
-        await core.ask({ do: "start", core: bytes });
-        return core;
+    constructor({ worker, started }: Early) {
+        this.worker = worker;
+        this.worker.onmessage = (event: MessageEvent<Reply[]>) => {
+            for (const reply of event.data)
+                this.take(reply);
+        };
+        this.started = started.then((reply) => {
+            if ("fault" in reply)
+                throw new CoreError(reply.fault);
+        });
     }
 
     private take(reply: Reply): void {
@@ -71,8 +76,17 @@ export class Core {
         const id = this.next++;
         return new Promise((resolve, reject) => {
             this.waiting.set(id, { resolve, reject, progress });
-            this.worker.postMessage({ ...request, id });
+            if (this.outbox.push({ ...request, id }) === 1)
+                queueMicrotask(() => this.send());
         });
+    }
+
+    /* What a view asks for at once is one message, and so are its answers. */
+    private send(): void {
+        this.traffic.messages++;
+        this.traffic.calls += this.outbox.length;
+        this.worker.postMessage(this.outbox);
+        this.outbox = [];
     }
 
     private json<T>(call: string, ...args: Argument[]): Promise<T> {
@@ -89,21 +103,33 @@ export class Core {
         return this.ask({ do: "open", file, name, format }, progress) as Promise<Read>;
     }
 
+    /* The same while the shown profile is the same: a view that opens again has its answer. */
+    private shownJson<T>(call: string, ...args: Argument[]): Promise<T> {
+        const key = JSON.stringify([call, ...args]);
+        const known = this.answers.get(key) ?? this.json<T>(call, ...args);
+        this.answers.set(key, known);
+        known.catch(() => this.answers.delete(key));
+        return known as Promise<T>;
+    }
+
     partial = () => this.json<ProfileInfo>("core_partial");
     finish = (slot: number) => this.json<ProfileInfo>("core_finish", slot);
 
     cancel = (keep: boolean) => this.ask({ do: "cancel", keep });
     alone = () => this.json<ProfileInfo>("core_alone");
     show = async (filters: string, event: number, count: boolean, byProcess: boolean): Promise<Shown> => {
+        this.answers.clear();
         const shown = await this.json<Shown>("core_show", filters, event, count ? 1 : 0, byProcess ? 1 : 0);
         this.labels.clear();
         return shown;
     };
+    prepare = () => this.json<null>("core_prepare"); /* filters are faster after it */
     color = (by: number) => this.json<null>("core_color", by);
     looks = () => this.ask({ do: "bytes", call: "core_looks", with: [] }) as Promise<Uint8Array>;
     comparison = () => this.json<ComparisonInfo | null>("core_comparison");
     choose = (label: number) => this.json<FunctionInfo>("core_choose", label);
     find = (name: string) => this.number("core_find", name);
+    chooseNamed = (name: string) => this.json<FunctionInfo | null>("core_choose_named", name);
     chart = (kind: number, order: number) => this.json<ChartInfo>("core_chart", kind, order);
     draw = async (kind: number, from: number, to: number, width: number, first: number, last: number): Promise<Drawing> => {
         const drawing = await this.ask({ do: "draw", with: [kind, from, to, width, first, last] }) as Drawing;
@@ -113,6 +139,7 @@ export class Core {
     };
     hit = (kind: number, row: number, x: number) => this.number("core_hit", kind, row, x);
     box = (kind: number, box: number) => this.json<BoxInfo>("core_box", kind, box);
+    select = (kind: number, box: number) => this.json<BoxInfo>("core_select", kind, box); /* and its function */
     step = (kind: number, box: number, way: number) => this.number("core_step", kind, box, way);
     nextMatch = (kind: number, box: number, back: boolean) =>
         this.number("core_next_match", kind, box, back ? 1 : 0);
@@ -123,9 +150,10 @@ export class Core {
     functionRows = (from: number, to: number) => this.json<FunctionInfo[]>("core_function_rows", from, to);
     peek = (functions: number, calls: number) => this.json<PeekInfo[]>("core_peek", functions, calls);
     children = (kind: number, node: number) => this.json<TreeRow[]>("core_children", kind, node);
-    summary = () => this.json<SummaryInfo>("core_summary");
-    waits = () => this.json<WaitRow[]>("core_waits");
-    heat = (column: number, rows: number) => this.json<HeatInfo>("core_heat", column, rows);
+    heaviest = (kind: number, node: number) => this.json<TreeRow[][]>("core_heaviest", kind, node);
+    summary = () => this.shownJson<SummaryInfo>("core_summary");
+    waits = () => this.shownJson<WaitRow[]>("core_waits");
+    heat = (column: number, rows: number) => this.shownJson<HeatInfo>("core_heat", column, rows);
     graph = (functionShare: number, callShare: number, most: number) =>
         this.json<GraphInfo>("core_graph", functionShare, callShare, most);
     tracks = () => this.json<TracksInfo | null>("core_tracks");
@@ -134,7 +162,7 @@ export class Core {
     memory = (way: number) => this.json<MemoryInfo>("core_memory", way);
     memorySpan = (from: number, to: number) => this.json<MemorySpan>("core_memory_span", from, to);
     memoryMost = (from: number, to: number) => this.json<number>("core_memory_most", from, to);
-    files = () => this.json<FileInfo[]>("core_files");
+    files = () => this.shownJson<FileInfo[]>("core_files");
     lines = (file: string) => this.json<LineInfo[]>("core_lines", file);
     formats = () => this.json<{ name: string; summary: string }[]>("core_formats");
     names = (labels: Uint32Array) => this.json<string[]>("core_names", labels);

@@ -2,10 +2,13 @@
 import { render } from "preact";
 import { App } from "./app";
 import { onKey } from "./commands";
-import { Core, unpack } from "./core";
+import { Core } from "./core";
+import { bytesOf } from "./embedded";
 import { fileOfDrop, pairOfDrop } from "./folder";
 import { Live } from "./live";
 import { Home } from "./home";
+import { prepare } from "./painter";
+import { PACKED } from "./report";
 import { keepTemplate } from "./save";
 import { onPhoneChange } from "./phone";
 import { readState } from "./state";
@@ -13,23 +16,30 @@ import { Root } from "./ui/root";
 
 declare const VERSION: string;
 
-keepTemplate();
+/* A profile that was saved in the page, gzip in base64. */
+interface Inlined {
+    name: string;
+    state: string;
+    packed: string;
+}
 
-/* A profile that was saved in the page, and the view. */
-async function openInlined(app: App): Promise<void> {
-    const data = document.getElementById("profile");
+/* Takes it out of the document, which is smaller without it. */
+function takeInlined(id: string, unnamed: string): Inlined | null {
+    const data = document.getElementById(id);
     if (!data)
-        return;
-    const state = readState(location.hash || (data.dataset["state"] ?? ""));
-    const bytes = await unpack(data.textContent ?? "");
+        return null;
+    const packed = data.textContent ?? "";
     data.textContent = "";
-    const before = document.getElementById("profile-before");
-    const earlier = before ? new Blob([await unpack(before.textContent ?? "")]) : null;
-    if (before)
-        before.textContent = "";
-    const opened = await app.opening.openTitled(new Blob([bytes]), data.dataset["name"] || "profile", false, state);
-    if (opened && before && earlier)
-        await app.opening.openTitled(earlier, before.dataset["name"] || "before", true, state);
+    return { name: data.dataset["name"] || unnamed, state: data.dataset["state"] ?? "", packed };
+}
+
+/* Opens the profiles and the view that were saved in the page. */
+async function openInlined(app: App, profile: Inlined, before: Inlined | null): Promise<void> {
+    const state = readState(location.hash || profile.state);
+    const file = ({ packed }: Inlined): Blob => new Blob([bytesOf(packed)], { type: PACKED });
+    const opened = await app.opening.openTitled(file(profile), profile.name, false, state);
+    if (opened && before)
+        await app.opening.openTitled(file(before), before.name, true, state);
 }
 
 function acceptFiles(app: App): void {
@@ -71,8 +81,11 @@ function acceptFiles(app: App): void {
 
 async function main(): Promise<void> {
     const root = document.getElementById("app") as HTMLElement;
-    const core = await Core.start();
+    const core = new Core(window.early);
+    const inlined = takeInlined("profile", "profile"), before = takeInlined("profile-before", "before");
+    keepTemplate();
     const app = new App(core);
+    app.inlined = inlined !== null;
     const draw = (): void => render(<Root app={app} version={VERSION} />, root);
     app.onChange(draw);
     if (document.getElementById("live"))
@@ -89,14 +102,20 @@ async function main(): Promise<void> {
     const served = document.getElementById("home") !== null && location.protocol.startsWith("http");
     if (served)
         app.home = new Home(app);
-    const inlined = document.getElementById("profile") !== null;
-    await openInlined(app);
+    if (inlined) {
+        const opened = openInlined(app, inlined, before);
+        setTimeout(prepare); /* while the core reads it */
+        await opened;
+    }
+    await core.started;
+    app.inlined = false;
     if (app.home && !app.shown) {
         app.home.start();
         if (Home.asked() && !inlined) /* a page that cannot be shown is not requested again */
             void app.home.open(Home.asked());
-        draw();
     }
+    if (!app.shown)
+        draw();
     root.dataset["ready"] = "yes";
 }
 

@@ -33,6 +33,7 @@ export class Memory {
             const info = await this.app.core.memory(MEMORY_WAYS.indexOf(way));
             if (tracks.info)
                 tracks.info.memory = info;
+            tracks.loads++;
             tracks.arrange();
         } catch (error) {
             this.app.fail(error);

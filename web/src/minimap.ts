@@ -11,6 +11,7 @@ import { DRAG_LEAST } from "./viewport";
 
 export const MAP = 52;
 const MARK_ROWS = 1000; /* rows searched for marks */
+const ROWS_MOST = MAP / 0.5; /* visible rows */
 
 export class Minimap {
     private readonly canvas: HTMLCanvasElement;
@@ -36,13 +37,18 @@ export class Minimap {
         return Math.max(0.5, Math.min(4, MAP / Math.max(1, this.chart.rows)));
     }
 
-    draw(): void {
+    /* All of the chart, which need not be loaded yet. Matches are marked at any depth. */
+    request(): Promise<Drawing> {
+        const rows = this.chart.app.found ? MARK_ROWS : ROWS_MOST;
+        return this.chart.app.core.draw(this.chart.options.kind, 0, Number.POSITIVE_INFINITY, this.chart.width, 0, rows);
+    }
+
+    /* Paints the map, or requests it before. */
+    draw(known?: Drawing | null): void {
         if (!this.chart.info || this.chart.width === 0)
             return;
-        /* matches are marked at any depth */
-        const rows = Math.min(this.chart.rows, this.chart.app.found ? MARK_ROWS : Math.ceil(MAP / this.rowHeight));
         const version = this.chart.app.version;
-        this.chart.app.core.draw(this.chart.options.kind, 0, this.chart.full, this.chart.width, 0, rows).then((drawing) => {
+        (known ? Promise.resolve(known) : this.request()).then((drawing) => {
             if (this.chart.disposed || version !== this.chart.app.version)
                 return;
             const colors = ink(this.chart.app.appearance.dark);

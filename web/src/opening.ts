@@ -6,6 +6,8 @@ import { baseName } from "./format";
 import { type Report, reportIn } from "./report";
 import { START, type ViewState } from "./state";
 
+const PREPARE_AFTER = 100; /* ms: the first picture comes before */
+
 /* A file that was opened, or that failed to open. */
 export interface Opened {
     file: Blob;
@@ -77,7 +79,9 @@ export class Opening {
                 this.app.loading = null;
                 if (slot === 0)
                     this.app.part = read.stopped ? { read: read.done / read.of, going: false } : null;
-                return this.app.become(info, name, slot, begun, state);
+                const shown = await this.app.become(info, name, slot, begun, state);
+                setTimeout(() => void this.app.core.prepare().catch(() => undefined), PREPARE_AFTER);
+                return shown;
             });
         } catch (error) {
             this.app.loading = null;

@@ -222,6 +222,11 @@ function cardIsFaster(): boolean {
     return faster;
 }
 
+/* Measures before a painter is needed. */
+export function prepare(): void {
+    cardIsFaster();
+}
+
 /* Null only if there is no canvas at all. */
 export function painterFor(canvas: HTMLCanvasElement): Painter | null {
     return (cardIsFaster() ? glPainter(canvas) : null) ?? flatPainter(canvas);

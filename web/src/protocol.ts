@@ -287,8 +287,9 @@ export * from "./numbers";
 
 export type Argument = number | string | Uint8Array | Uint32Array;
 
+/* A message to the worker has one request or several, which are answered in their order. */
 export type Request =
-    | { id: number; do: "start"; core: ArrayBuffer }
+    | { id: number; do: "start"; core: Uint8Array<ArrayBuffer> } /* the first; gzip */
     | { id: number; do: "open"; file: Blob; name: string; format: string }
     | { id: number; do: "cancel"; keep: boolean } /* keep: make a profile of what was read */
     | { id: number; do: "number"; call: string; with: Argument[] }
@@ -313,3 +314,9 @@ export type Reply =
     | { id: number; ok: true; value: unknown }
     | { id: number; ok: false; fault: Fault }
     | ({ id: number } & Progress);
+
+/* How often the page asked the worker, and for how many calls. */
+export interface Traffic {
+    messages: number;
+    calls: number;
+}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens a page that was saved with a profile: extracts the profile. */
-import { unpack } from "./core";
+import { unpack } from "./embedded";
 import { type ViewState, readState } from "./state";
 
 const HEAD = 64;
+export const PACKED = "application/gzip"; /* the type of a profile that comes from a page */
 
 export interface Report {
     file: Blob;
@@ -14,7 +15,7 @@ export interface Report {
 
 /* Null for all other files, which the core reads. */
 export async function reportIn(file: Blob): Promise<Report | null> {
-    if (!/^\s*<!doctype html>/i.test(await file.slice(0, HEAD).text()))
+    if (file.type === PACKED || !/^\s*<!doctype html>/i.test(await file.slice(0, HEAD).text()))
         return null;
     const page = new DOMParser().parseFromString(await file.text(), "text/html"); /* does not run scripts */
     const data = page.getElementById("profile");

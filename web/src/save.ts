@@ -4,19 +4,29 @@ import type { App } from "./app";
 import { shownName } from "./format";
 import { writeState } from "./state";
 
-/* The page as it was loaded, before anything was drawn. */
-let template = "";
+/* The page as it was loaded, before anything was drawn: its head, and what its body contained. */
+let head = "";
+let body: ChildNode[] = [];
 
-/* A saved page has no server, and connects to nothing. The document's own policy must not
- * be changed here: a second one would apply too. */
 export function keepTemplate(): void {
-    const home = document.getElementById("home");
-    home?.remove();
-    template = `<!doctype html>\n${document.documentElement.outerHTML}\n`;
-    if (home) {
-        document.body.append(home);
-        template = template.replace(" connect-src 'self';", ""); /* the first: in the policy */
-    }
+    head = document.head.outerHTML;
+    body = [...document.body.childNodes];
+}
+
+function textOfNode(node: ChildNode): string {
+    if (node instanceof Comment)
+        return `<!--${node.data}-->`;
+    if (!(node instanceof HTMLElement))
+        return node.textContent ?? "";
+    return node.id === "app" ? "<div id=\"app\"></div>" : node.outerHTML;
+}
+
+/* The page without the shown profile. A saved page has no server, and connects to nothing. */
+function template(): string {
+    const served = body.some((node) => node instanceof Element && node.id === "home");
+    const nodes = body.filter((node) => !(node instanceof Element && ["home", "profile", "profile-before"].includes(node.id)));
+    const top = served ? head.replace(" connect-src 'self';", "") : head; /* the first: in the policy */
+    return `<!doctype html>\n<html lang="${document.documentElement.lang}">${top}<body>${nodes.map(textOfNode).join("")}</body></html>\n`;
 }
 
 function download(bytes: BlobPart, name: string, type: string): void {
@@ -94,6 +104,5 @@ export async function savePage(app: App): Promise<void> {
         `data-state="${attribute(state)}">${await packed(await app.core.export(format))}</script>`;
     const data = both ? await part("profile", app.name, "page-after") + await part("profile-before", app.comparedWith, "page-before")
         : await part("profile", app.name, "page");
-    const bare = template.replace(/<script type="application\/octet-stream" id="profile(-before)?"[^>]*>[^<]*<\/script>/g, "");
-    download(bare.replace("<!--stoke:data-->", () => `<!--stoke:data-->${data}`), `${stem(app)}.html`, "text/html");
+    download(template().replace("<!--stoke:data-->", () => `<!--stoke:data-->${data}`), `${stem(app)}.html`, "text/html");
 }

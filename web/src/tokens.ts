@@ -42,6 +42,6 @@ export function tokens(): Tokens {
 /* The contour of a filled area: 74 % of its colour. */
 export function contour(color: string): string {
     const value = Number.parseInt(color.slice(1), 16);
-    const part = (shift: number): number => Math.round(((value >> shift) & 255) * 0.74);
-    return `rgb(${part(16)} ${part(8)} ${part(0)})`;
+    const part = (shift: number): number => Math.round(((value >> shift) & 255) * 0.74) << shift;
+    return `#${(part(16) | part(8) | part(0)).toString(16).padStart(6, "0")}`;
 }

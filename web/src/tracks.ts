@@ -35,6 +35,7 @@ export class Tracks {
     rows: Track[] = [];
     height = 0;
     version = 0; /* increases when other rows are shown */
+    loads = 0; /* increases when the core draws something else for a row */
     density = ""; /* of the rows */
     span: [number, number] | null = null; /* selected, but not committed: in ns */
     private readonly shown = new Set<number>(); /* processes */
@@ -46,15 +47,16 @@ export class Tracks {
 
     constructor(private readonly app: App) {}
 
-    /* The opened profile is another one, or there is more of it. */
+    /* The opened profile is another one, or there is more of it. The caller then shows it. */
     async load(begun: boolean): Promise<void> {
         const before = this.info;
         this.info = this.app.comparedWith ? null : await this.app.core.tracks();
         this.info?.marks.sort((a, b) => a.at - b.at);
+        this.loads++;
         this.span = null;
         if (!begun || !before)
             this.choose();
-        this.arrange();
+        this.layOut();
     }
 
     /* The first tracks: the processes with the most CPU time. One that used nearly all of
@@ -82,6 +84,11 @@ export class Tracks {
     }
 
     arrange(): void {
+        this.layOut();
+        this.app.changed();
+    }
+
+    private layOut(): void {
         const { info } = this;
         const rows: Track[] = [];
         let top = 0;
@@ -114,7 +121,22 @@ export class Tracks {
         this.density = this.app.appearance.density;
         this.height = top;
         this.version++;
-        this.app.changed();
+    }
+
+    /* The rows between two heights, with their numbers. */
+    between(top: number, bottom: number): { row: Track; i: number }[] {
+        let low = 0, high = this.rows.length;
+        while (low < high) {
+            const middle = (low + high) >> 1, row = this.rows[middle] as Track;
+            if (row.top + row.height > top)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        const found: { row: Track; i: number }[] = [];
+        for (let i = low; i < this.rows.length && (this.rows[i] as Track).top < bottom; i++)
+            found.push({ row: this.rows[i] as Track, i });
+        return found;
     }
 
     /* --- Folding and choosing ------------------------------------------------------------- */

@@ -2,8 +2,10 @@
 /* Draws the visible tracks: one call of the core for all of them, then rectangles. */
 import type { App } from "./app";
 import { ticks } from "./axis";
+import { type Packed, packed } from "./colors";
 import { element, resize } from "./elements";
 import { count, shownName, weight } from "./format";
+import { Pixels } from "./pixels";
 import { MACHINE_LAYERS, MEMORY_LAYERS } from "./protocol";
 import { contour, type Tokens, tokens } from "./tokens";
 import type { Track } from "./tracks";
@@ -12,6 +14,7 @@ export const AXIS = 22;
 const COARSE = 3; /* pixels of a step in stacked tracks */
 const ACTIVITIES = 6;
 const SLEEP = 5;
+const CPUS_MOST = 64; /* of all CPUs in one track */
 const KINDS = { machine: 0, process: 1, thread: 2, cpu: 3, memory: 4 } as const;
 const INDEX_BITS = 28;
 const MEMORY_TOP = 4; /* pixels above the stacked memory */
@@ -25,12 +28,16 @@ export interface Strip {
     layers: Float32Array[];
 }
 
+/* The strips of a window, also of tracks that are not visible any more: to scroll back costs
+ * nothing. */
 interface Picture {
-    from: number;
-    to: number;
-    columns: number;
+    key: string; /* the window, and the tracks' version */
     strips: Map<string, Strip>;
 }
+
+type Entry = [string, keyof typeof KINDS, number];
+
+const STRIPS_MOST = 400; /* of a picture */
 
 function layersOf(kind: keyof typeof KINDS): number {
     return kind === "machine" ? MACHINE_LAYERS : kind === "cpu" ? 2 : kind === "memory" ? MEMORY_LAYERS + 1 : ACTIVITIES;
@@ -63,6 +70,8 @@ export class TracksView {
     private readonly axis: HTMLCanvasElement;
     private readonly pen: CanvasRenderingContext2D;
     private readonly watcher: ResizeObserver;
+    private readonly pixels = new Pixels(); /* areas of one colour */
+    private above: (() => void)[] = []; /* what is drawn above them: hatching, text */
     private readonly patterns = new Map<string, CanvasPattern | null>();
     from = 0;
     to = 1;
@@ -158,7 +167,7 @@ export class TracksView {
     /* --- Requests ------------------------------------------------------------------------- */
 
     private visible(): Track[] {
-        return this.app.tracks.rows.filter((row) => row.top + row.height > this.scroll && row.top < this.scroll + this.height);
+        return this.app.tracks.between(this.scroll, this.scroll + this.height).map(({ row }) => row);
     }
 
     draw(): void {
@@ -170,21 +179,35 @@ export class TracksView {
         requestAnimationFrame(() => void this.drawNow());
     }
 
-    private async drawNow(): Promise<void> {
-        const { from, to, width: columns } = this;
-        const { tracks, core } = this.app;
-        const { version } = tracks;
-        const entries: [string, keyof typeof KINDS, number][] = [];
+    /* The tracks that the core draws. */
+    private entries(): Entry[] {
+        const { info } = this.app.tracks;
+        const entries: Entry[] = [];
         for (const row of this.visible())
             if (row.kind === "cpus")
-                entries.push(...(tracks.info?.cpus ?? []).slice(0, 64).map((_, i): [string, "cpu", number] => [`cpu ${i}`, "cpu", i]));
+                entries.push(...(info?.cpus ?? []).slice(0, CPUS_MOST).map((_, i): Entry => [`cpu ${i}`, "cpu", i]));
             else if (row.kind !== "marks")
                 entries.push([`${row.kind} ${row.index}`, row.kind, row.index]);
-        const ids = Uint32Array.from(entries, ([, kind, index]) => KINDS[kind] * 2 ** INDEX_BITS + index);
+        return entries;
+    }
+
+    /* Requests the visible tracks that are not in the picture. */
+    private async drawNow(): Promise<void> {
+        const { from, to, width: columns } = this;
+        const { tracks } = this.app;
+        const { version } = tracks;
+        const { loads } = tracks;
+        const key = `${loads} ${from} ${to} ${columns}`;
+        const known = this.picture?.key === key ? this.picture.strips : new Map<string, Strip>();
+        const missing = this.entries().filter(([name]) => !known.has(name));
         try {
-            const values = tracks.info && to > from ? await core.tracksDraw(ids, from, to, columns) : new Float32Array(0);
-            if (!this.disposed && version === tracks.version && tracks.info)
-                this.picture = this.read(values, entries, from, to, columns);
+            if (tracks.info && to > from && missing.length) {
+                const read = await this.request(missing, from, to, columns);
+                if (!this.disposed && loads === tracks.loads)
+                    this.picture = { key, strips: this.joined(known, read) };
+            } else if (!tracks.info) {
+                this.picture = null;
+            }
         } catch (error) {
             this.app.fail(error);
         }
@@ -199,7 +222,16 @@ export class TracksView {
         }
     }
 
-    private read(values: Float32Array, entries: [string, keyof typeof KINDS, number][], from: number, to: number, columns: number): Picture {
+    /* The latest strips of both. */
+    private joined(known: Map<string, Strip>, read: Map<string, Strip>): Map<string, Strip> {
+        const visible = new Set(this.entries().map(([name]) => name));
+        const all = [...known, ...read];
+        return new Map(all.filter(([name], i) => i >= all.length - STRIPS_MOST || visible.has(name)));
+    }
+
+    private async request(entries: Entry[], from: number, to: number, columns: number): Promise<Map<string, Strip>> {
+        const ids = Uint32Array.from(entries, ([, kind, index]) => KINDS[kind] * 2 ** INDEX_BITS + index);
+        const values = await this.app.core.tracksDraw(ids, from, to, columns);
         const strips = new Map<string, Strip>();
         let at = 0;
         for (const [key, kind] of entries) {
@@ -207,7 +239,7 @@ export class TracksView {
             strips.set(key, { running: values[at] ?? 0, waiting: values[at + 1] ?? 0, layers });
             at += 2 + layers.length * columns;
         }
-        return { from, to, columns, strips };
+        return strips;
     }
 
     /* --- Painting -------------------------------------------------------------------------- */
@@ -224,11 +256,16 @@ export class TracksView {
         pen.fillStyle = colors.line2;
         for (const tick of ticks(this.from, this.to, this.width))
             pen.fillRect(Math.round(this.xOf(tick.at)), 0, 1, this.height);
+        this.pixels.begin(this.width, this.height);
+        this.above = [];
         for (const row of this.visible()) {
             pen.fillStyle = colors.line2;
             pen.fillRect(0, row.top - this.scroll + row.height - 1, this.width, 1);
             this.paintTrack({ ...row, height: row.height - row.label }, row.top + row.label - this.scroll, colors);
         }
+        this.pixels.paint(pen);
+        for (const draw of this.above)
+            draw();
         const { moment } = this.app.memory;
         if (moment !== null && moment >= this.from && moment <= this.to) {
             pen.fillStyle = colors.text;
@@ -279,10 +316,8 @@ export class TracksView {
         return category < 0 ? colors.other : (colors.strips[category] as string);
     }
 
-    /* Steps from `base` up, on top of `below`, with a contour; `below` is raised. */
-    private stack(values: Float32Array, below: Float32Array, step: number, unit: number, base: number, fill: string | CanvasPattern, edge: string | null): void {
-        const { pen } = this;
-        pen.fillStyle = fill;
+    /* Steps from `base` up, on top of `below`; `below` is raised. */
+    private stack(values: Float32Array, below: Float32Array, step: number, unit: number, base: number, fill: (x: number, y: number, width: number, height: number) => void): void {
         for (let i = 0; i < values.length;) {
             const low = Math.round((below[i] as number) * unit);
             const high = Math.round(((below[i] as number) + (values[i] as number)) * unit);
@@ -290,18 +325,32 @@ export class TracksView {
             while (end < values.length && Math.round((below[end] as number) * unit) === low
                 && Math.round(((below[end] as number) + (values[end] as number)) * unit) === high)
                 end++;
-            if (high > low) {
-                pen.fillRect(i * step, base - high, (end - i) * step, high - low);
-                if (edge) {
-                    pen.fillStyle = edge;
-                    pen.fillRect(i * step, base - high, (end - i) * step, 1);
-                    pen.fillStyle = fill;
-                }
-            }
+            if (high > low)
+                fill(i * step, base - high, (end - i) * step, high - low);
             i = end;
         }
         for (let i = 0; i < values.length; i++)
             below[i] = (below[i] as number) + (values[i] as number);
+    }
+
+    /* Steps of one colour, with a contour. */
+    private stackSolid(values: Float32Array, below: Float32Array, step: number, unit: number, base: number, color: string): void {
+        const ground = packed(color), edge = packed(contour(color));
+        this.stack(values, below, step, unit, base, (x, y, width, height) => {
+            this.pixels.fill(x, y, width, height, ground);
+            this.pixels.fill(x, y, width, 1, edge);
+        });
+    }
+
+    private stackHatched(values: Float32Array, below: Float32Array, step: number, unit: number, base: number, fill: string | CanvasPattern): void {
+        const areas: [number, number, number, number][] = [];
+        this.stack(values, below, step, unit, base, (...area) => areas.push(area));
+        if (areas.length)
+            this.above.push(() => {
+                this.pen.fillStyle = fill;
+                for (const area of areas)
+                    this.pen.fillRect(...area);
+            });
     }
 
     private paintMachine(strip: Strip, y: number, height: number, colors: Tokens): void {
@@ -311,10 +360,10 @@ export class TracksView {
         const unit = (height - 6) / Math.max(cpus, ...this.sums(steps));
         for (const [i, values] of steps.entries()) {
             const color = i < MACHINE_LAYERS - 1 ? (colors.strips[i] as string) : colors.other;
-            this.stack(values, below, COARSE, unit, y + height - 1, color, contour(color));
+            this.stackSolid(values, below, COARSE, unit, y + height - 1, color);
         }
         if (cpus > 1)
-            this.note(`${cpus} CPUs`, y + 9, colors);
+            this.above.push(() => this.note(`${cpus} CPUs`, y + 9, colors));
     }
 
     /* The bytes at the top of the track: a round number above all that is drawn. */
@@ -328,12 +377,12 @@ export class TracksView {
         const most = this.scaleOf(strip), unit = (height - MEMORY_TOP) / most, base = y + height - 1;
         for (const [i, values] of strip.layers.slice(0, MEMORY_LAYERS).entries()) {
             const color = i < (this.app.memory.info?.layers.length ?? 0) ? (colors.strips[i] as string) : colors.other;
-            this.stack(values, below, 1, unit, base, color, contour(color));
+            this.stackSolid(values, below, 1, unit, base, color);
         }
         if (this.app.memory.info?.resident)
-            this.paintResident(strip.layers[MEMORY_LAYERS] as Float32Array, base, unit, colors);
+            this.above.push(() => this.paintResident(strip.layers[MEMORY_LAYERS] as Float32Array, base, unit, colors));
         const peak = this.xOf(this.app.memory.info?.peakAt ?? 0); /* its tag is not covered */
-        this.note(weight(most, "bytes"), y + 9, colors, peak > this.width / 2);
+        this.above.push(() => this.note(weight(most, "bytes"), y + 9, colors, peak > this.width / 2));
     }
 
     private paintResident(values: Float32Array, base: number, unit: number, colors: Tokens): void {
@@ -381,23 +430,23 @@ export class TracksView {
         const below = new Float32Array(steps[0]?.length ?? 0);
         const unit = (height - 4) / Math.max(1, ...this.sums(steps));
         const color = this.colorOf(process, colors);
-        this.stack(steps[0] as Float32Array, below, COARSE, unit, y + height - 1, color, contour(color));
+        this.stackSolid(steps[0] as Float32Array, below, COARSE, unit, y + height - 1, color);
         for (let k = 1; k < SLEEP; k++)
-            this.stack(steps[k] as Float32Array, below, COARSE, unit, y + height - 1, this.hatch(k - 1, colors), null);
+            this.stackHatched(steps[k] as Float32Array, below, COARSE, unit, y + height - 1, this.hatch(k - 1, colors));
     }
 
     private paintThread(strip: Strip, process: number, y: number, height: number, colors: Tokens): void {
         const below = new Float32Array(strip.layers[0]?.length ?? 0);
         const color = this.colorOf(process, colors);
-        this.stack(strip.layers[0] as Float32Array, below, 1, height, y + height, color, contour(color));
+        this.stackSolid(strip.layers[0] as Float32Array, below, 1, height, y + height, color);
         for (let k = 1; k <= SLEEP; k++)
-            this.stack(strip.layers[k] as Float32Array, below, 1, height, y + height, this.hatch(k - 1, colors), null);
+            this.stackHatched(strip.layers[k] as Float32Array, below, 1, height, y + height, this.hatch(k - 1, colors));
     }
 
     /* The process that ran; narrow times of it are as high as their share. */
     private paintCpu(strip: Strip, y: number, height: number, colors: Tokens): void {
         const [share, process] = strip.layers as [Float32Array, Float32Array];
-        const { pen } = this;
+        const shades = new Map<number, Packed>();
         for (let x = 0; x < share.length;) {
             const high = Math.ceil((share[x] as number) * height - 0.01);
             const of = process[x] as number;
@@ -405,8 +454,9 @@ export class TracksView {
             while (end < share.length && process[end] === of && Math.ceil((share[end] as number) * height - 0.01) === high)
                 end++;
             if (high > 0) {
-                pen.fillStyle = this.colorOf(of, colors);
-                pen.fillRect(x, y + height - high, end - x, high);
+                const shade = shades.get(of) ?? packed(this.colorOf(of, colors));
+                shades.set(of, shade);
+                this.pixels.fill(x, y + height - high, end - x, high, shade);
             }
             x = end;
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The core's thread: reads files and forwards calls. */
+import { gunzipped } from "./embedded";
 import { DAMAGED, Failure, fault, TRUNCATED } from "./failure";
 import { CHUNK, GzipDamage, type Pieces, unpacked } from "./pieces";
 import { BOX_WORDS, type Argument, type Drawing, type Fault, Flaw, type Progress, type Read, type Reply, type Request } from "./protocol";
@@ -30,8 +31,8 @@ const PART_SHARE = 0.1; /* maximum share of the time for these updates */
 const NAME_MOST = 400; /* maximum characters of a box's name */
 
 const page = self as unknown as {
-    postMessage(reply: Reply, transfer?: Transferable[]): void;
-    onmessage: ((event: MessageEvent<Request>) => void) | null;
+    postMessage(replies: Reply[], transfer?: Transferable[]): void;
+    onmessage: ((event: MessageEvent<Request[]>) => void) | null;
 };
 const text = { encode: new TextEncoder(), decode: new TextDecoder() };
 
@@ -220,19 +221,17 @@ async function open(file: Blob, request: { name: string; format: string }, progr
 
 /* --- Messages ---------------------------------------------------------------------------- */
 
-async function start(bytes: ArrayBuffer): Promise<void> {
+async function start(packed: Uint8Array<ArrayBuffer>): Promise<void> {
     const unpack = unpackImports(() => core.memory);
-    const { instance } = await WebAssembly.instantiate(bytes, { unpack });
+    const reply = new Response(gunzipped(packed), { headers: { "Content-Type": "application/wasm" } });
+    const { instance } = await WebAssembly.instantiateStreaming(reply, { unpack });
     core = instance.exports as unknown as Core;
     (instance.exports["_initialize"] as () => void)();
 }
 
-async function answer(request: Request): Promise<unknown> {
+/* What takes no waiting. */
+function answer(request: Request): unknown {
     switch (request.do) {
-        case "start":
-            return start(request.core);
-        case "open":
-            return open(request.file, request, (progress) => page.postMessage({ id: request.id, ...progress }));
         case "cancel":
             if (reading) {
                 reading.cancelled = true;
@@ -251,31 +250,69 @@ async function answer(request: Request): Promise<unknown> {
             return reply().slice();
         case "draw":
             return draw(request.with);
+        default:
+            return null;
     }
 }
 
+function failed(id: number, error: unknown): Reply {
+    return { id, ok: false, fault: error instanceof Failure ? error.fault : fault(String(error)) };
+}
+
 /* While a file is read, answering requests takes time from reading. */
-function timed(request: Request): Promise<unknown> {
-    const job = request.do === "open" ? null : reading;
+function timed(request: Request): Reply {
+    const job = reading;
     const before = performance.now();
     if (job && request.do === "json" && request.call === "core_partial")
         Object.assign(job, { since: before, spent: 0, offered: false });
-    const value = answer(request);
-    if (job)
-        job.spent += performance.now() - before;
-    return value;
+    try {
+        return { id: request.id, ok: true, value: answer(request) };
+    } catch (error) {
+        return failed(request.id, error);
+    } finally {
+        if (job)
+            job.spent += performance.now() - before;
+    }
 }
 
+/* Results that are moved to the page instead of copied. */
+function movedOf(request: Request, answered: Reply): Transferable[] {
+    if (!("value" in answered))
+        return [];
+    return request.do === "draw" ? [(answered.value as Drawing).boxes]
+        : request.do === "bytes" ? [(answered.value as Uint8Array).buffer as ArrayBuffer] : [];
+}
+
+/* For requests that take long: the answer comes in a message of its own. */
+function later(id: number, work: Promise<unknown>): void {
+    work.then((value) => page.postMessage([{ id, ok: true, value }]), (error: unknown) => page.postMessage([failed(id, error)]));
+}
+
+/* The answers of a message are one message. */
+function receive(requests: Request[]): void {
+    const replies: Reply[] = [];
+    const moved: Transferable[] = [];
+    for (const request of requests)
+        if (request.do === "open") {
+            later(request.id, open(request.file, request, (progress) => page.postMessage([{ id: request.id, ...progress }])));
+        } else {
+            const answered = timed(request);
+            replies.push(answered);
+            moved.push(...movedOf(request, answered));
+        }
+    if (replies.length)
+        page.postMessage(replies, moved);
+}
+
+let started: Promise<void> = Promise.resolve();
+
 page.onmessage = (event) => {
-    const request = event.data;
-    timed(request).then(
-        (value) => {
-            const move = request.do === "draw" ? [(value as Drawing).boxes] : [];
-            page.postMessage({ id: request.id, ok: true, value }, move);
-        },
-        (error: unknown) => {
-            const failure = error instanceof Failure ? error.fault : fault(String(error));
-            page.postMessage({ id: request.id, ok: false, fault: failure });
-        },
-    );
+    const [first] = event.data;
+    if (first?.do === "start") {
+        started = start(first.core);
+        later(first.id, started);
+    }
+    const rest = event.data.filter((one) => one.do !== "start");
+    if (rest.length)
+        started.then(() => receive(rest), (error: unknown) => page.postMessage(rest.map(({ id }) => failed(id, error))));
 };

@@ -3,7 +3,7 @@
  * them; the instructions of the selected source line are marked. */
 import { useMemo, useState } from "preact/hooks";
 import type { App } from "../app";
-import { unpack } from "../core";
+import { unpack } from "../embedded";
 import { heights } from "../density";
 import { baseName, shownName } from "../format";
 import { Figure, Rows } from "./rows";

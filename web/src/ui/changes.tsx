@@ -52,8 +52,7 @@ function Table({ app, info }: { app: App; info: ComparisonInfo }) {
     useEffect(() => {
         let stale = false;
         void app.inTurn(async () => {
-            const n = await sort();
-            const first = await piece(0);
+            const [n, first] = await Promise.all([sort(), piece(0)]);
             if (stale)
                 return;
             setRows(new Map(first));

@@ -119,6 +119,7 @@ function Whole({ app }: { app: App }) {
     );
 }
 
+const TOP = 1; /* the node of the function itself, in the trees of its callers and callees */
 const NEAR_MOST = 6; /* callers and callees in the side panel */
 const NEAR_STACKS = 200000; /* larger profiles do not list them: each selection would take long */
 
@@ -134,14 +135,10 @@ function Neighbours({ app, of }: { app: App; of: FunctionInfo }) {
     useEffect(() => {
         let stale = false;
         void app.inTurn(async () => {
-            const lists = [];
-            for (const kind of [Chart.Callers, Chart.Callees]) {
-                const [top] = await app.core.children(kind, 0);
-                lists.push(top && top.function.label === of.label ? await app.core.children(kind, top.node) : []);
-            }
-            const [callers = [], callees = []] = lists;
+            const [top, callers, callees] = await Promise.all([app.core.children(Chart.Callers, 0), app.core.children(Chart.Callers, TOP), app.core.children(Chart.Callees, TOP)]);
+            const same = top[0]?.function.label === of.label; /* otherwise another one was selected */
             if (!stale)
-                setNear({ of: of.label, callers, callees });
+                setNear({ of: of.label, callers: same ? callers : [], callees: same ? callees : [] });
         }).catch((error: unknown) => app.fail(error));
         return () => { stale = true; };
     }, [app.version, of.label]);

@@ -43,8 +43,7 @@ export function Peek({ app }: { app: App }) {
     useEffect(() => {
         let stale = false;
         void app.inTurn(async () => {
-            const n = await app.core.functions(Sort.Self, false, searched);
-            const found = await app.core.peek(FUNCTIONS_MOST, CALLS_MOST);
+            const [n, found] = await Promise.all([app.core.functions(Sort.Self, false, searched), app.core.peek(FUNCTIONS_MOST, CALLS_MOST)]);
             if (!stale)
                 setList(listed(found, n - found.length));
         }).catch((error: unknown) => app.fail(error));

@@ -269,7 +269,7 @@ export function Root({ app, version }: { app: App; version: string }) {
             ) : (
                 <>
                     <Fault app={app} />
-                    {app.home ? <HomeView app={app} home={app.home} version={version} /> : <Welcome app={app} version={version} />}
+                    {app.inlined && !app.fault ? null : app.home ? <HomeView app={app} home={app.home} version={version} /> : <Welcome app={app} version={version} />}
                 </>
             )}
             <DropZones app={app} />

@@ -33,8 +33,7 @@ function Functions({ app }: { app: App }) {
     const key = `${app.version} ${app.state.search} ${app.state.pattern} ${searched} ${sort[0]} ${sort[1]}`;
     useEffect(() => {
         let stale = false;
-        void app.core.functions(sort[0], sort[1], searched).then(async (n) => {
-            const first = await app.core.functionRows(0, PIECE);
+        void Promise.all([app.core.functions(sort[0], sort[1], searched), app.core.functionRows(0, PIECE)]).then(([n, first]) => {
             if (stale)
                 return;
             if (!app.chosen && first[0]) /* the hottest function */

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { App } from "../app";
 import { openFunction, openSource } from "../commands";
-import { unpack } from "../core";
+import { unpack } from "../embedded";
 import { baseName, count, shownName } from "../format";
 import type { FileInfo, LineInfo } from "../protocol";
 import { Syntax } from "../syntax";

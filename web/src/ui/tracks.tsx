@@ -284,6 +284,7 @@ function listOf(app: App, at: number, go: (to: number) => void, openMenu: (row: 
     };
 }
 
+const MARGIN = 200; /* pixels above the visible rows in which there are labels */
 const BARS = 190; /* pixels of everything but the rows of tracks and the panel */
 const PANEL_LEAST = 240;
 
@@ -303,7 +304,6 @@ export function TrackPane({ app }: { app: App }) {
     const [view, setView] = useState<TracksView | null>(null);
     const [at, setAt] = useState(0);
     const [menu, setMenu] = useState<TrackMenuAt | null>(null);
-    const [scroll, setScroll] = useState(0);
     const [, setDrawn] = useState(0);
     const present = tracks.info !== null;
     useLayoutEffect(() => {
@@ -350,7 +350,7 @@ export function TrackPane({ app }: { app: App }) {
     useList(labels, listOf(app, Math.min(at, tracks.rows.length - 1), move, openMenu));
     if (!present)
         return null;
-    const seen = tracks.rows.map((row, i) => ({ row, i })).filter(({ row }) => row.top + row.height > scroll - 200 && row.top < scroll + innerHeight);
+    const seen = tracks.between((view?.scrolled ?? 0) - MARGIN, (view?.scrolled ?? 0) + innerHeight);
     return (
         <section class="tracks" aria-label="Tracks">
             <Overview app={app} />
@@ -358,7 +358,7 @@ export function TrackPane({ app }: { app: App }) {
                 <span class="head">Time <span class="value">{spanText(0, view ? view.to - view.from : 1).replace(/^[^\u2013]*\u2013/, "")}</span></span>
                 <div class="strips" ref={axis} />
             </div>
-            <div class="scroller" ref={scroller} style={{ "--rows": `${tracks.height}px`, "--most": `${app.appearance.tracks ?? mostRows(app)}px` }} onScroll={(event) => { setScroll(event.currentTarget.scrollTop); view?.setScroll(event.currentTarget.scrollTop); }}>
+            <div class="scroller" ref={scroller} style={{ "--rows": `${tracks.height}px`, "--most": `${app.appearance.tracks ?? mostRows(app)}px` }} onScroll={(event) => view?.setScroll(event.currentTarget.scrollTop)}>
                 <div class="room" style={{ height: `${tracks.height}px` }}>
                     <div class="labels" role="listbox" aria-multiselectable="true" tabIndex={0} aria-label="Tracks" ref={labels} aria-activedescendant={tracks.rows.length ? `track-${Math.min(at, tracks.rows.length - 1)}` : undefined}>
                         {view && seen.map(({ row, i }) => <Label key={`${row.kind} ${row.index}`} app={app} view={view} row={row} at={i} active={i === at} onActive={setAt} onPick={pick} onMenu={setMenu} />)}

@@ -14,26 +14,26 @@ interface Line {
 }
 
 const DEEPEST_SHOWN = 40; /* maximum steps of indentation */
-const HEAVY = 0.5; /* of its caller: expanded together with it */
 
-async function childrenOf(app: App, kind: Chart, node: number, depth: number): Promise<Line[]> {
-    return (await app.core.children(kind, node)).map((row) => ({ row, depth, open: false }));
+/* The levels below a line: each but the last has its first line expanded. */
+function unfolded(levels: TreeRow[][], depth: number): Line[] {
+    const firsts: Line[] = [];
+    let rests: Line[] = [];
+    for (const [i, [first, ...rest]] of levels.entries()) {
+        if (first)
+            firsts.push({ row: first, depth: depth + i, open: i + 1 < levels.length });
+        rests = [...rest.map((row) => ({ row, depth: depth + i, open: false })), ...rests];
+    }
+    return [...firsts, ...rests];
 }
 
 /* Expands the line, and below it the lines with most of its weight. */
 async function opened(app: App, kind: Chart, lines: Line[], at: number): Promise<Line[]> {
-    const out = [...lines];
-    for (let next = at, steps = 0; next >= 0 && steps < 200; steps++) {
-        const line = out[next] as Line;
-        if (line.open || line.row.children === 0)
-            break;
-        const below = await childrenOf(app, kind, line.row.node, line.depth + 1);
-        out[next] = { ...line, open: true };
-        out.splice(next + 1, 0, ...below);
-        const first = below[0];
-        next = first && first.row.total > line.row.total * HEAVY ? next + 1 : -1;
-    }
-    return out;
+    const line = lines[at] as Line;
+    if (line.open || line.row.children === 0)
+        return lines;
+    const below = unfolded(await app.core.heaviest(kind, line.row.node), line.depth + 1);
+    return [...lines.slice(0, at), { ...line, open: true }, ...below, ...lines.slice(at + 1)];
 }
 
 function closed(lines: Line[], at: number): Line[] {
@@ -50,11 +50,9 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
     const key = `${app.version} ${kind}`;
     useEffect(() => {
         let stale = false;
-        void app.core.chart(kind, app.state.order).then(async () => {
-            const first = await childrenOf(app, kind, 0, 0);
-            const open = first.length ? await opened(app, kind, first, 0) : first;
+        void Promise.all([app.core.chart(kind, app.state.order), app.core.heaviest(kind, 0)]).then(([, levels]) => {
             if (!stale) {
-                setLines(open);
+                setLines(unfolded(levels, 0));
                 setAt(0);
             }
         }, (error: unknown) => app.fail(error));
