@@ -6,8 +6,12 @@
 #include "codec/unpack.h"
 #include <stdlib.h>
 
-#define VERSION 1
+#define VERSION 2
+#define VERSION_OLDEST 1
 #define LEVEL 6 /* of zstd */
+
+/* What a series has in place of a unit that is the same as before. */
+enum unit_mark { UNIT_SAME, UNIT_OTHER };
 
 /* --- Sorting ------------------------------------------------------------------------ */
 
@@ -67,6 +71,20 @@ static double common_unit(const struct store_row *rows, size_t from, size_t to)
     return unit;
 }
 
+/* Nearly all series have the unit of the one before. */
+static void put_units(struct output *o, const struct store_row *rows, size_t count)
+{
+    double last = 0;
+    for (size_t i = 0, end; i < count; i = end) {
+        end = series_end(rows, count, i);
+        double unit = common_unit(rows, i, end);
+        output_char(o, unit == last ? UNIT_SAME : UNIT_OTHER);
+        if (unit != last)
+            put_double(o, unit);
+        last = unit;
+    }
+}
+
 /* Column by column: similar bytes are adjacent, which compresses well. */
 static void put_columns(struct output *o, const struct store_row *rows, size_t count)
 {
@@ -75,13 +93,15 @@ static void put_columns(struct output *o, const struct store_row *rows, size_t c
     for (size_t i = 0; i < count; i = series_end(rows, count, i))
         series++;
     proto_put_varint(o, series);
-    for (size_t i = 0, end; i < count; i = end) {
-        end = series_end(rows, count, i);
+    for (size_t i = 0; i < count; i = series_end(rows, count, i)) {
         proto_put_varint(o, rows[i].series - before);
-        proto_put_varint(o, end - i);
-        put_double(o, common_unit(rows, i, end));
         before = rows[i].series;
     }
+    for (size_t i = 0, end; i < count; i = end) {
+        end = series_end(rows, count, i);
+        proto_put_varint(o, end - i);
+    }
+    put_units(o, rows, count);
     for (size_t i = 0; i < count; i++) {
         bool first = i == 0 || rows[i - 1].series != rows[i].series;
         proto_put_varint(o, rows[i].stack - (first ? 0 : rows[i - 1].stack));
@@ -142,18 +162,48 @@ static uint64_t take_count(struct bytes *b)
     return b->failed ? 0 : n;
 }
 
-static struct section *take_sections(struct bytes *b, struct arena *a, uint64_t *count,
-                                     uint64_t *rows)
+/* A series, of version 1 with all that is known of it. */
+static void take_section(struct bytes *b, int version, struct section *s)
+{
+    s->series = bytes_uleb(b);
+    if (version > 1)
+        return;
+    s->count = take_count(b);
+    s->unit = take_double(b);
+}
+
+/* The numbers of rows, then the units. */
+static void take_section_columns(struct bytes *b, struct section *sections,
+                                 uint64_t count)
+{
+    double unit = 0;
+    for (uint64_t i = 0; i < count; i++)
+        sections[i].count = take_count(b);
+    for (uint64_t i = 0; i < count && !b->failed; i++) {
+        uint64_t mark = bytes_uleb(b);
+        if (mark == UNIT_OTHER)
+            unit = take_double(b);
+        b->failed |= mark > UNIT_OTHER;
+        sections[i].unit = unit;
+    }
+}
+
+static struct section *take_sections(struct bytes *b, int version, struct arena *a,
+                                     uint64_t *count, uint64_t *rows)
 {
     uint64_t series = 0;
     *rows = 0;
     *count = take_count(b);
     struct section *sections = arena_zalloc(a, (size_t)*count + 1, sizeof *sections);
-    for (uint64_t i = 0; sections && i < *count && !b->failed; i++) {
-        series += bytes_uleb(b);
+    if (!sections)
+        return NULL;
+    for (uint64_t i = 0; i < *count && !b->failed; i++)
+        take_section(b, version, &sections[i]);
+    if (version > 1)
+        take_section_columns(b, sections, *count);
+    for (uint64_t i = 0; i < *count && !b->failed; i++) {
+        series += sections[i].series;
         sections[i].series = series;
-        sections[i].count = take_count(b);
-        sections[i].unit = take_double(b);
         *rows += sections[i].count;
         if (*rows > STORE_ROWS_MAX || *rows > bytes_left(b))
             b->failed = true;
@@ -195,7 +245,8 @@ bool store_rows_decode(struct str bytes, struct arena *arena, struct store_row *
     struct str plain;
     uint64_t sections_count, row_count;
     *count = 0;
-    if (bytes.len == 0 || bytes.ptr[0] != VERSION) {
+    int version = bytes.len ? bytes.ptr[0] : 0;
+    if (version < VERSION_OLDEST || version > VERSION) {
         error_set(err, "the samples of a window are in an unknown format");
         return error_hint(err, "a newer stoke wrote this store");
     }
@@ -203,7 +254,8 @@ bool store_rows_decode(struct str bytes, struct arena *arena, struct store_row *
                 err))
         return false;
     struct bytes b = bytes_of(plain, false);
-    struct section *sections = take_sections(&b, arena, &sections_count, &row_count);
+    struct section *sections =
+        take_sections(&b, version, arena, &sections_count, &row_count);
     *rows = sections && !b.failed
                 ? arena_zalloc(arena, (size_t)row_count + 1, sizeof **rows)
                 : NULL;

@@ -16,20 +16,27 @@ struct known_series {
     label_set_id labels;
 };
 
+/* A stack of the store. Ids are dense only within an era, so they are in groups that are
+ * allocated when one of them is needed. */
+struct known_stack {
+    struct store_stack parts; /* frame 0: not read yet */
+    stack_id stack;           /* of the builder; 0: not known yet */
+};
+
+#define GROUP_BITS 14
+#define GROUP ((uint64_t)1 << GROUP_BITS)
+
 struct reading {
     struct sqlite_store *s;
     struct builder *b;
     struct store_span span, part; /* that is requested; that is read now */
     struct arena arena;
-    uint64_t frame_max, stack_max, series_max;
-    uint64_t stack_rows_max; /* ids of version 1 */
-    frame_id *frames;        /* by id of the store; 0: not read yet */
-    stack_id *stacks;
-    struct store_stack *parts; /* parent and frame by id; frame 0: not read yet */
+    uint64_t frame_max, series_max;
+    uint64_t stack_rows_max;     /* ids of version 1 */
+    frame_id *frames;            /* by id of the store; 0: not read yet */
+    struct known_stack **stacks; /* groups, by id / GROUP */
     struct known_series *series;
-    struct stack_step {
-        uint64_t id, frame;
-    } * path; /* of the stack that is being read, from the leaf on */
+    struct known_stack **path; /* of the stack that is being read, from the leaf on */
     size_t path_cap;
 };
 
@@ -99,7 +106,28 @@ static bool read_frame(struct reading *r, uint64_t id, struct error *err)
     return r->frames[id] || builder_failed(r->b) ? true : damaged("an empty frame", err);
 }
 
-/* Reads the stacks that were stored together with this one. */
+/* The group of a stack, and the stack in it. NULL when memory is short. */
+static struct known_stack *known_stack(struct reading *r, uint64_t id)
+{
+    struct known_stack **group = &r->stacks[id >> GROUP_BITS];
+    if (!*group)
+        *group = arena_zalloc(&r->arena, GROUP, sizeof **group);
+    return *group ? &(*group)[id & (GROUP - 1)] : NULL;
+}
+
+static bool keep_parts(struct reading *r, uint64_t first,
+                       const struct store_stack *stacks, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        struct known_stack *known = known_stack(r, first + i);
+        if (!known)
+            return false;
+        known->parts = stacks[i];
+    }
+    return true;
+}
+
+/* Reads the stacks that were stored with this one. */
 static bool read_parts(struct reading *r, uint64_t id, struct error *err)
 {
     struct store_stack *stacks = NULL;
@@ -108,22 +136,22 @@ static bool read_parts(struct reading *r, uint64_t id, struct error *err)
         return false;
     struct arena scratch = ARENA_INIT;
     uint64_t first = sqlite_u64(q, 0), count = sqlite_u64(q, 1);
-    bool ok = first && first <= id && count <= r->stack_max &&
-              first + count - 1 <= r->stack_max && id - first < count;
+    bool ok = first && first <= id && count <= STORE_STACKS_MAX && id - first < count &&
+              first + count <= UINT32_MAX;
     ok = ok ? store_stacks_decode(sqlite_bytes(q, 2), first, (size_t)count, &scratch,
-                                  &stacks, err)
+                                  &stacks, err) &&
+                  (keep_parts(r, first, stacks, count) || error_memory(err))
             : damaged("a stack is missing", err);
-    if (ok && stacks)
-        memcpy(r->parts + first, stacks, (size_t)count * sizeof *stacks);
     sqlite3_reset(q);
     arena_deinit(&scratch);
     return ok;
 }
 
 /* The parent and the frame of a stack. Version 1 has a row for each. */
-static bool find_parts(struct reading *r, uint64_t id, struct error *err)
+static bool find_parts(struct reading *r, uint64_t id, struct known_stack *known,
+                       struct error *err)
 {
-    if (r->parts[id].frame)
+    if (known->parts.frame)
         return true;
     if (id > r->stack_rows_max)
         return read_parts(r, id, err);
@@ -134,56 +162,59 @@ static bool find_parts(struct reading *r, uint64_t id, struct error *err)
     sqlite3_reset(q);
     if (parent >= id || frame > r->frame_max)
         return damaged("the callers of a stack", err);
-    r->parts[id] = (struct store_stack){(uint32_t)parent, (uint32_t)frame};
+    known->parts = (struct store_stack){(uint32_t)parent, (uint32_t)frame};
     return true;
 }
 
-/* Reads the callers of a stack up to one that is known. Parents have smaller ids, so it
- * ends. */
-static bool read_path(struct reading *r, uint64_t id, size_t *count, struct error *err)
+/* Reads the callers of a stack up to one that is known, whose id in the builder becomes `top`.
+ * Parents have smaller ids, so it ends. */
+static bool read_path(struct reading *r, uint64_t id, size_t *count, stack_id *top,
+                      struct error *err)
 {
     *count = 0;
-    while (id && !r->stacks[id]) {
-        if (!find_parts(r, id, err))
+    *top = 0;
+    while (id) {
+        struct known_stack *known = known_stack(r, id);
+        if (!known)
+            return error_memory(err);
+        *top = known->stack;
+        if (known->stack)
+            return true;
+        if (!find_parts(r, id, known, err))
             return false;
-        struct stack_step *step = ARRAY_APPEND(&r->arena, r->path, *count, r->path_cap);
-        uint64_t parent = r->parts[id].parent, frame = r->parts[id].frame;
+        struct known_stack **step = ARRAY_APPEND(&r->arena, r->path, *count, r->path_cap);
         if (!step)
             return error_memory(err);
-        *step = (struct stack_step){id, frame};
-        if (parent >= id || *count > DEPTH_MAX)
+        *step = known;
+        if (known->parts.parent >= id || *count > DEPTH_MAX)
             return damaged("the callers of a stack", err);
-        id = parent;
+        id = known->parts.parent;
     }
-    if (id == 0 && *count == 0)
-        return true;
-    struct stack_step *top = ARRAY_APPEND(&r->arena, r->path, *count, r->path_cap);
-    if (!top)
-        return error_memory(err);
-    *top = (struct stack_step){id, 0};
     return true;
 }
 
 static bool read_stack(struct reading *r, uint64_t id, stack_id *stack, struct error *err)
 {
     size_t count;
+    struct known_stack *known = NULL;
     *stack = 0;
-    if (id > r->stack_max)
+    if (id > UINT32_MAX)
         return damaged("a sample has an unknown stack", err);
-    if (id == 0)
+    if (r->stacks[id >> GROUP_BITS])
+        known = known_stack(r, id);
+    if (known && known->stack) {
+        *stack = known->stack;
         return true;
-    if (!r->stacks[id]) {
-        if (!read_path(r, id, &count, err))
-            return false;
-        stack_id at = r->stacks[r->path[count - 1].id];
-        for (size_t i = count - 1; i-- > 0;) {
-            if (!read_frame(r, r->path[i].frame, err))
-                return false;
-            at = builder_push(r->b, at, r->frames[r->path[i].frame]);
-            r->stacks[r->path[i].id] = at;
-        }
     }
-    *stack = r->stacks[id];
+    if (!read_path(r, id, &count, stack, err))
+        return false;
+    while (count--) {
+        known = r->path[count];
+        if (!read_frame(r, known->parts.frame, err))
+            return false;
+        *stack = builder_push(r->b, *stack, r->frames[known->parts.frame]);
+        known->stack = *stack;
+    }
     return true;
 }
 
@@ -337,14 +368,9 @@ bool sqlite_store_read(struct store *base, const struct store_span *span,
     /* one state of the file for all queries */
     bool ok = sqlite_run(r.s, "BEGIN", err);
     r.frames = by_id(&r, "SELECT max(id) FROM frame", sizeof *r.frames, &r.frame_max);
-    const char *stacks = r.s->version >= 2
-                             ? "SELECT max(coalesce(max(first + count - 1), 0), "
-                               "(SELECT coalesce(max(id), 0) FROM stack)) FROM stacks"
-                             : "SELECT max(id) FROM stack";
     if (!sqlite_number(r.s, "SELECT max(id) FROM stack", &r.stack_rows_max))
         r.stack_rows_max = 0;
-    r.stacks = by_id(&r, stacks, sizeof *r.stacks, &r.stack_max);
-    r.parts = arena_zalloc(&r.arena, (size_t)r.stack_max + 1, sizeof *r.parts);
+    r.stacks = arena_zalloc(&r.arena, (size_t)(UINT32_MAX / GROUP) + 1, sizeof *r.stacks);
     r.series = by_id(&r, "SELECT max(id) FROM series", sizeof *r.series, &r.series_max);
     if (ok && r.arena.failed)
         ok = error_memory(err);

@@ -14,6 +14,12 @@ static const char *const texts[SQL_COUNT] = {
                       "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [SQL_ADD_STACKS] = "INSERT INTO stacks(first, count, era, start, data) "
                        "VALUES(?1, ?2, ?3, ?4, ?5)",
+    [SQL_LIST_STACKS] = "SELECT first, count FROM stacks WHERE first>=?1 ORDER BY first",
+    [SQL_READ_PIECES] = "SELECT first, count, data FROM stacks WHERE first>=?1 "
+                        "AND first<?2 ORDER BY first",
+    [SQL_REMOVE_PIECES] = "DELETE FROM stacks WHERE first>?1 AND first<?2",
+    [SQL_CHANGE_PIECE] =
+        "UPDATE stacks SET count=?3, data=?4 WHERE first=?1 AND first<?2",
     [SQL_ADD_SYMBOL] = "INSERT OR REPLACE INTO symbol(module, start, end, name) "
                        "VALUES(?1, ?2, ?3, ?4)",
     [SQL_FIND_SERIES] = "SELECT id FROM series WHERE labels=?1",
