@@ -71,6 +71,14 @@ static double common_unit(const struct store_row *rows, size_t from, size_t to)
     return unit;
 }
 
+/* The second of the row before if it has the same stack; else 0. */
+static uint64_t second_before(const struct store_row *rows, size_t i)
+{
+    bool same = i > 0 && rows[i - 1].stack == rows[i].stack &&
+                rows[i - 1].series == rows[i].series;
+    return same ? rows[i - 1].second : 0;
+}
+
 /* Nearly all series have the unit of the one before. */
 static void put_units(struct output *o, const struct store_row *rows, size_t count)
 {
@@ -107,7 +115,7 @@ static void put_columns(struct output *o, const struct store_row *rows, size_t c
         proto_put_varint(o, rows[i].stack - (first ? 0 : rows[i - 1].stack));
     }
     for (size_t i = 0; i < count; i++)
-        proto_put_varint(o, rows[i].second);
+        proto_put_varint(o, rows[i].second - second_before(rows, i));
     for (size_t i = 0; i < count; i++)
         proto_put_varint(o, rows[i].count);
     for (size_t i = 0, end; i < count; i = end) {
@@ -211,8 +219,8 @@ static struct section *take_sections(struct bytes *b, int version, struct arena 
     return sections;
 }
 
-static void take_columns(struct bytes *b, const struct section *sections, uint64_t count,
-                         struct store_row *rows, size_t row_count)
+static void take_columns(struct bytes *b, int version, const struct section *sections,
+                         uint64_t count, struct store_row *rows, size_t row_count)
 {
     struct store_row *r = rows;
     for (uint64_t s = 0; s < count; s++) {
@@ -223,7 +231,7 @@ static void take_columns(struct bytes *b, const struct section *sections, uint64
         }
     }
     for (size_t i = 0; i < row_count; i++)
-        rows[i].second = bytes_uleb(b);
+        rows[i].second = bytes_uleb(b) + (version > 1 ? second_before(rows, i) : 0);
     for (size_t i = 0; i < row_count; i++)
         rows[i].count = bytes_uleb(b);
     r = rows;
@@ -263,7 +271,7 @@ bool store_rows_decode(struct str bytes, struct arena *arena, struct store_row *
         return error_memory(err);
     if (b.failed)
         return damaged(err);
-    take_columns(&b, sections, sections_count, *rows, (size_t)row_count);
+    take_columns(&b, version, sections, sections_count, *rows, (size_t)row_count);
     if (b.failed || bytes_left(&b))
         return damaged(err);
     *count = (size_t)row_count;

@@ -39,6 +39,9 @@ enum sqlite_statement {
     SQL_ADD_SERIES,
     SQL_ADD_WINDOW,
     SQL_READ_WINDOWS,
+    SQL_SUM_WINDOWS,
+    SQL_LIST_WINDOWS,
+    SQL_REMOVE_WINDOWS,
     SQL_READ_STACK,
     SQL_READ_STACKS,
     SQL_READ_FRAME,
@@ -73,6 +76,7 @@ struct sqlite_store {
     uint64_t version;  /* of the file */
     struct sqlite_known known;
     uint64_t pieces;                 /* of stacks, added since they were packed */
+    uint64_t packed;                 /* spans of windows (pack_windows.c) */
     bool retained;                   /* removals were completed since it was opened */
     uint64_t rolled[SQLITE_ROLLUPS]; /* seconds: sums are made from here on */
     sqlite3 *db;
@@ -150,8 +154,11 @@ bool sqlite_store_read_metrics(struct store *base, const struct store_span *span
 /* Makes the next sum of an hour and of a day that are complete (rollup.c). */
 bool sqlite_make_rollups(struct sqlite_store *s, struct error *err);
 
-/* Makes large pieces of stacks of many small ones, now and then (pack.c). */
+/* Makes large pieces of stacks of many small ones, now and then (pack_stacks.c). */
 bool sqlite_pack_stacks(struct sqlite_store *s, struct error *err);
+
+/* Makes one window of those of the next span that is complete (pack_windows.c). */
+bool sqlite_pack_windows(struct sqlite_store *s, struct error *err);
 
 /* Removes the sums that contain a part of that span, ns. */
 bool sqlite_remove_rollups(struct sqlite_store *s, uint64_t from, uint64_t to,

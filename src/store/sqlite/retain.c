@@ -128,5 +128,6 @@ bool sqlite_store_retain(struct store *base, const struct store_limits *limits,
                      sqlite_run(s, "PRAGMA incremental_vacuum(" PAGES_AT_ONCE ")", err)))
         return false;
     s->retained = true;
-    return sqlite_make_rollups(s, err) && sqlite_pack_stacks(s, err);
+    return sqlite_pack_windows(s, err) && sqlite_make_rollups(s, err) &&
+           sqlite_pack_stacks(s, err);
 }

@@ -29,6 +29,12 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_READ_WINDOWS] = "SELECT start, end, rate, lost, data FROM window "
                          "WHERE start < ?2 AND end > ?1 AND start > ?3 "
                          "ORDER BY start, id",
+    [SQL_SUM_WINDOWS] = "SELECT count(*), sum(rows), sum(samples), sum(lost), min(rate), "
+                        "max(rate), min(start), max(end) FROM window "
+                        "WHERE start>=?1 AND start<?2",
+    [SQL_LIST_WINDOWS] = "SELECT start, end, rate, lost, data FROM window "
+                         "WHERE start>=?1 AND start<?2 ORDER BY start, id",
+    [SQL_REMOVE_WINDOWS] = "DELETE FROM window WHERE start>=?1 AND start<?2",
     [SQL_READ_STACK] = "SELECT parent, frame FROM stack WHERE id=?1",
     [SQL_READ_STACKS] = "SELECT first, count, data FROM stacks WHERE first <= ?1 "
                         "ORDER BY first DESC LIMIT 1",
