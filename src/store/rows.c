@@ -46,6 +46,46 @@ size_t store_rows_merge(struct store_row *rows, size_t count)
     return to + 1;
 }
 
+/* --- Sums --------------------------------------------------------------------------- */
+
+static int compare_stacks(const struct store_row *a, const struct store_row *b)
+{
+    int order = compare_u64(a->series, b->series);
+    return order ? order : compare_u64(a->stack, b->stack);
+}
+
+static void put_row(struct store_row *to, size_t *count, const struct store_row *row)
+{
+    struct store_row *last = *count ? &to[*count - 1] : NULL;
+    if (last && compare_stacks(last, row) == 0) {
+        last->count += row->count;
+        last->weight += row->weight;
+        return;
+    }
+    to[*count] = *row;
+    to[(*count)++].second = 0;
+}
+
+bool store_sum_add(struct store_sum *sum, const struct store_row *rows, size_t count,
+                   struct error *err)
+{
+    struct arena arena = ARENA_INIT;
+    struct store_row *to = arena_alloc(&arena, (sum->count + count + 1) * sizeof *to);
+    size_t put = 0, old = 0;
+    if (!to)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        while (old < sum->count && compare_stacks(&sum->rows[old], &rows[i]) <= 0)
+            put_row(to, &put, &sum->rows[old++]);
+        put_row(to, &put, &rows[i]);
+    }
+    while (old < sum->count)
+        put_row(to, &put, &sum->rows[old++]);
+    arena_deinit(&sum->arena);
+    *sum = (struct store_sum){arena, to, put};
+    return true;
+}
+
 /* --- Bytes -------------------------------------------------------------------------- */
 
 static void put_double(struct output *o, double v)

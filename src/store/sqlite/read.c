@@ -38,7 +38,11 @@ struct reading {
     struct known_series *series;
     struct known_stack **path; /* of the stack that is being read, from the leaf on */
     size_t path_cap;
+    struct store_sum sum; /* rows that have no time, and are not in the builder yet */
 };
+
+/* Adding rows to the builder is slow, so sums are added up before; this many rows at most. */
+#define SUM_MAX ((size_t)1 << 19)
 
 static bool damaged(const char *what, struct error *err)
 {
@@ -239,15 +243,10 @@ static const struct known_series *read_series(struct reading *r, uint64_t id,
 
 /* --- Windows ------------------------------------------------------------------------ */
 
-static bool add_row(struct reading *r, const struct store_row *row, uint64_t start,
+static bool add_row(struct reading *r, const struct store_row *row, uint64_t time,
                     struct error *err)
 {
-    uint64_t time = (start / STORE_SECOND + row->second) * STORE_SECOND;
     stack_id stack;
-    if (row->second > UINT32_MAX)
-        return damaged("the time of a sample", err);
-    if (time < r->part.from || time >= r->part.to)
-        return true;
     const struct known_series *series = read_series(r, row->series, err);
     if (!series || !read_stack(r, row->stack, &stack, err))
         return false;
@@ -263,18 +262,110 @@ static bool add_row(struct reading *r, const struct store_row *row, uint64_t sta
     return !builder_failed(r->b) || error_memory(err);
 }
 
+static void note_time(struct reading *r, uint64_t time)
+{
+    struct facts *f = &r->b->profile->facts;
+    if (f->time_first == TIME_NONE || time < f->time_first)
+        f->time_first = time;
+    if (f->time_last == TIME_NONE || time > f->time_last)
+        f->time_last = time;
+}
+
+/* Whether the row is in the part that is read. `time` is that of its second. */
+static bool is_in_part(struct reading *r, const struct store_row *row, uint64_t start,
+                       uint64_t *time)
+{
+    *time = (start / STORE_SECOND + row->second) * STORE_SECOND;
+    return *time >= r->part.from && *time < r->part.to;
+}
+
+static bool are_alike(const struct store_row *a, const struct store_row *b)
+{
+    return a->series == b->series && a->stack == b->stack;
+}
+
+/* Without times: neighbours that differ in them only are one. */
+static bool add_counted(struct reading *r, struct store_row *rows, size_t count,
+                        uint64_t start, struct error *err)
+{
+    size_t put = 0;
+    uint64_t time;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_in_part(r, &rows[i], start, &time))
+            continue;
+        note_time(r, time);
+        if (put && are_alike(&rows[put - 1], &rows[i])) {
+            rows[put - 1].count += rows[i].count;
+            rows[put - 1].weight += rows[i].weight;
+        } else {
+            rows[put++] = rows[i];
+        }
+    }
+    for (size_t i = 0; i < put; i++)
+        if (!add_row(r, &rows[i], TIME_NONE, err))
+            return false;
+    return true;
+}
+
+static bool add_timed(struct reading *r, const struct store_row *rows, size_t count,
+                      uint64_t start, struct error *err)
+{
+    uint64_t time;
+    for (size_t i = 0; i < count; i++)
+        if (is_in_part(r, &rows[i], start, &time) && !add_row(r, &rows[i], time, err))
+            return false;
+    return true;
+}
+
+static bool are_times_valid(const struct store_row *rows, size_t count, struct error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].second > UINT32_MAX)
+            return damaged("the time of a sample", err);
+    return true;
+}
+
 static bool read_rows(struct reading *r, struct str data, uint64_t start,
                       struct error *err)
 {
     struct arena scratch = ARENA_INIT;
     struct store_row *rows = NULL;
     size_t count = 0;
-    bool ok = store_rows_decode(data, &scratch, &rows, &count, err);
-    for (size_t i = 0; ok && i < count; i++)
-        ok = add_row(r, &rows[i], start, err);
+    bool ok = store_rows_decode(data, &scratch, &rows, &count, err) &&
+              are_times_valid(rows, count, err) &&
+              (r->b->mode == BUILD_COUNT ? add_counted(r, rows, count, start, err)
+                                         : add_timed(r, rows, count, start, err));
     arena_deinit(&scratch);
     return ok;
 }
+
+/* --- Sums --------------------------------------------------------------------------- */
+
+static bool add_sum(struct reading *r, struct error *err)
+{
+    for (size_t i = 0; i < r->sum.count; i++)
+        if (!add_row(r, &r->sum.rows[i], TIME_NONE, err))
+            return false;
+    r->sum.count = 0;
+    return true;
+}
+
+/* Sums of times that follow one another have nearly the same rows. */
+static bool read_sum(struct reading *r, struct str data, uint64_t start,
+                     struct error *err)
+{
+    struct arena scratch = ARENA_INIT;
+    struct store_row *rows = NULL;
+    size_t count = 0;
+    bool ok = store_rows_decode(data, &scratch, &rows, &count, err) &&
+              store_sum_add(&r->sum, rows, count, err);
+    arena_deinit(&scratch);
+    if (ok && count)
+        note_time(r, start);
+    return ok && (r->sum.count <= SUM_MAX || add_sum(r, err));
+}
+
+/* --- Spans -------------------------------------------------------------------------- */
 
 /* Of a window that is only partly in the part, the losses count in the first part. */
 static bool read_window(struct reading *r, sqlite3_stmt *q, struct error *err)
@@ -322,12 +413,11 @@ static bool read_rollup(struct reading *r, sqlite3_stmt *q, uint64_t *from,
         return true;
     if (!read_windows(r, *from, start, err))
         return false;
-    r->part = (struct store_span){start, end};
     *from = end;
     r->b->profile->facts.rate = sqlite3_column_double(q, 2);
     if (lost)
         builder_lost(r->b, start, lost);
-    return read_rows(r, sqlite_bytes(q, 4), start, err);
+    return read_sum(r, sqlite_bytes(q, 4), start, err);
 }
 
 /* If times do not matter, sums replace the windows of their hours and days. */
@@ -350,7 +440,7 @@ static bool read_parts_of_span(struct reading *r, struct error *err)
     if (ok && code != SQLITE_DONE)
         ok = sqlite_failed(r->s, "cannot read the store", err);
     sqlite3_reset(q);
-    return ok && read_windows(r, from, r->span.to, err);
+    return ok && add_sum(r, err) && read_windows(r, from, r->span.to, err);
 }
 
 /* An array by id. The ids are dense, so a file that needs a large one is large. */
@@ -377,6 +467,7 @@ bool sqlite_store_read(struct store *base, const struct store_span *span,
     b->profile->facts.format = builder_string(b, STR("store"));
     ok = ok && read_parts_of_span(&r, err);
     sqlite3_exec(r.s->db, "COMMIT", NULL, NULL, NULL);
+    arena_deinit(&r.sum.arena);
     arena_deinit(&r.arena);
     return ok;
 }

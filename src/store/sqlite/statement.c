@@ -53,7 +53,8 @@ static const char *const texts[SQL_COUNT] = {
                        "lost, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [SQL_READ_ROLLUP] = "SELECT rate, lost, data FROM rollup WHERE start=?1 AND step=?2",
     [SQL_READ_ROLLUPS] = "SELECT start, step, rate, lost, data FROM rollup "
-                         "WHERE start>=?1 AND start+step<=?2 ORDER BY start, step DESC",
+                         "WHERE start>=?1 AND start<?2 AND start+step<=?2 "
+                         "ORDER BY start, step DESC",
     [SQL_REMOVE_ROLLUPS] = "DELETE FROM rollup WHERE start<=?2 AND start+step>?1",
 };
 
