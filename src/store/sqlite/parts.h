@@ -45,6 +45,7 @@ enum sqlite_statement {
     SQL_READ_STACK,
     SQL_READ_STACKS,
     SQL_READ_FRAME,
+    SQL_READ_MODULE,
     SQL_READ_SYMBOL,
     SQL_READ_SERIES,
     SQL_ADD_METRICS,

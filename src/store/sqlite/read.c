@@ -31,11 +31,12 @@ struct reading {
     struct builder *b;
     struct store_span span, part; /* that is requested; that is read now */
     struct arena arena;
-    uint64_t frame_max, series_max;
+    uint64_t frame_max, series_max, module_max;
     uint64_t stack_rows_max;     /* ids of version 1 */
     frame_id *frames;            /* by id of the store; 0: not read yet */
     struct known_stack **stacks; /* groups, by id / GROUP */
     struct known_series *series;
+    module_id *modules;        /* by id of the store; 0: not read yet */
     struct known_stack **path; /* of the stack that is being read, from the leaf on */
     size_t path_cap;
     struct store_sum sum; /* rows that have no time, and are not in the builder yet */
@@ -85,6 +86,21 @@ static struct str late_name(struct reading *r, uint64_t module, uint64_t offset)
     return found ? sqlite_bytes(q, 0) : STR("");
 }
 
+/* 0 is no module, also if its row is missing. */
+static module_id read_module(struct reading *r, uint64_t id)
+{
+    struct error ignored;
+    if (id == 0 || id > r->module_max || r->modules[id])
+        return id > r->module_max ? 0 : r->modules[id];
+    sqlite3_stmt *q = row_of(r, SQL_READ_MODULE, id, &ignored);
+    if (!q)
+        return 0;
+    struct str path = sqlite_bytes(q, 0), build_id = sqlite_bytes(q, 1);
+    r->modules[id] = builder_module(r->b, path, build_id);
+    sqlite3_reset(q);
+    return r->modules[id];
+}
+
 static bool read_frame(struct reading *r, uint64_t id, struct error *err)
 {
     if (id == 0 || id > r->frame_max)
@@ -97,13 +113,12 @@ static bool read_frame(struct reading *r, uint64_t id, struct error *err)
     uint64_t kind = sqlite_u64(q, 0);
     struct frame f = {.kind = kind <= FRAME_WAKER ? (uint32_t)kind : FRAME_USER};
     f.name = builder_string(r->b, sqlite_bytes(q, 1));
-    struct str path = sqlite_bytes(q, 2), build_id = sqlite_bytes(q, 3);
-    f.module = path.len || build_id.len ? builder_module(r->b, path, build_id) : 0;
-    f.file = builder_string(r->b, sqlite_bytes(q, 4));
-    f.line = (uint32_t)sqlite_u64(q, 5);
-    f.offset = (uint64_t)sqlite3_column_int64(q, 6);
+    f.module = read_module(r, sqlite_u64(q, 2));
+    f.file = builder_string(r->b, sqlite_bytes(q, 3));
+    f.line = (uint32_t)sqlite_u64(q, 4);
+    f.offset = (uint64_t)sqlite3_column_int64(q, 5);
     if (!f.name && f.offset &&
-        (f.name = builder_string(r->b, late_name(r, sqlite_u64(q, 7), f.offset))))
+        (f.name = builder_string(r->b, late_name(r, sqlite_u64(q, 2), f.offset))))
         f.offset = 0;
     r->frames[id] = builder_frame(r->b, &f);
     sqlite3_reset(q);
@@ -461,6 +476,7 @@ bool sqlite_store_read(struct store *base, const struct store_span *span,
     if (!sqlite_number(r.s, "SELECT max(id) FROM stack", &r.stack_rows_max))
         r.stack_rows_max = 0;
     r.stacks = arena_zalloc(&r.arena, (size_t)(UINT32_MAX / GROUP) + 1, sizeof *r.stacks);
+    r.modules = by_id(&r, "SELECT max(id) FROM module", sizeof *r.modules, &r.module_max);
     r.series = by_id(&r, "SELECT max(id) FROM series", sizeof *r.series, &r.series_max);
     if (ok && r.arena.failed)
         ok = error_memory(err);

@@ -38,9 +38,9 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_READ_STACK] = "SELECT parent, frame FROM stack WHERE id=?1",
     [SQL_READ_STACKS] = "SELECT first, count, data FROM stacks WHERE first <= ?1 "
                         "ORDER BY first DESC LIMIT 1",
-    [SQL_READ_FRAME] = "SELECT kind, name, path, build_id, file, line, offset, module "
-                       "FROM frame "
-                       "LEFT JOIN module ON module.id = frame.module WHERE frame.id=?1",
+    [SQL_READ_FRAME] =
+        "SELECT kind, name, module, file, line, offset FROM frame WHERE id=?1",
+    [SQL_READ_MODULE] = "SELECT path, build_id FROM module WHERE id=?1",
     [SQL_READ_SYMBOL] = "SELECT name, end FROM symbol WHERE module=?1 AND start<=?2 "
                         "ORDER BY start DESC LIMIT 1",
     [SQL_READ_SERIES] = "SELECT labels FROM series WHERE id=?1",
