@@ -3,10 +3,11 @@
  * share callers; a few are sampled often, most rarely. Some services work by day, others by
  * night. Metrics have the names and the units of the daemon.
  *
- * history FILE [DAYS [CORES [SERVICES [STACKS]]]]
+ * history FILE [DAYS [CORES [SERVICES [STACKS [KEEP_DAYS [KEEP_MB]]]]]]
  *
- * The default is 30 days, 4 cores, 50 services and 80,000 stacks. The last window ends at
- * 2026-10-01 00:00 UTC. Put FILE on a tmpfs: each window is a transaction.
+ * The default is 30 days, 4 cores, 50 services, 80,000 stacks, and no limits of retention. The
+ * last window ends at 2026-10-01 00:00 UTC; a FILE that exists is continued. The longest calls of
+ * the store are printed. Put FILE on a tmpfs: each window is a transaction.
  *
  * The store's own code writes everything. To be quick, all names and stacks are made once, and
  * the profile of a window has those that it needs; a block of metrics is written once, when it
@@ -16,6 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define END ((uint64_t)1790812800)
 #define WINDOW ((uint64_t)10) /* seconds */
@@ -59,7 +61,9 @@ struct machine {
     struct renumbered *known_frames, *known_stacks;
     struct window window;
     uint64_t random;
-    struct arena arena; /* of the hour's metrics */
+    struct store_limits limits;
+    double longest_add, longest_retention; /* s */
+    struct arena arena;                    /* of the hour's metrics */
     struct store_metric_block hour;
 };
 
@@ -384,33 +388,69 @@ static bool add_metrics(struct machine *m, struct store_window *w,
     return true;
 }
 
+static double clock_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void note_longest(double *longest, double began)
+{
+    double took = clock_now() - began;
+    *longest = took > *longest ? took : *longest;
+}
+
+static bool add_window(struct machine *m, struct store *s, const struct store_window *w,
+                       struct error *err)
+{
+    double began = clock_now();
+    bool ok = s->kind->add(s, w, err);
+    note_longest(&m->longest_add, began);
+    return ok;
+}
+
+static bool retain(struct machine *m, struct store *s, uint64_t now, struct error *err)
+{
+    double began = clock_now();
+    bool ok = s->kind->retain(s, &m->limits, now, err);
+    note_longest(&m->longest_retention, began);
+    return ok;
+}
+
 static bool write_window(struct machine *m, struct store *s, uint64_t second,
                          struct error *err)
 {
     struct arena a = ARENA_INIT;
     struct store_metric_block blocks[2];
-    struct store_limits none = {0};
     uint64_t start = second * STORE_SECOND;
     struct store_window w = {.profile = &m->window.profile,
                              .start = start,
                              .end = start + WINDOW * STORE_SECOND,
                              .rate = RATE};
     make_window(m, second);
-    bool ok = add_metrics(m, &w, blocks, &a, err) && s->kind->add(s, &w, err) &&
-              ((second + WINDOW) % MINUTE || s->kind->retain(s, &none, w.end, err));
+    bool ok = add_metrics(m, &w, blocks, &a, err) && add_window(m, s, &w, err) &&
+              ((second + WINDOW) % MINUTE || retain(m, s, w.end, err));
     arena_deinit(&a);
     return ok;
 }
 
 static bool write_history(struct machine *m, struct store *s, struct error *err)
 {
-    for (uint64_t second = END - m->days * DAY; second < END; second += WINDOW) {
+    struct store_usage u;
+    if (!s->kind->usage(s, &u, err))
+        return false;
+    uint64_t start = u.last ? u.last / STORE_SECOND : END - m->days * DAY;
+    uint64_t end = start + m->days * DAY;
+    for (uint64_t second = start; second < end; second += WINDOW) {
         if (!write_window(m, s, second, err))
             return false;
         if (second % DAY == 0)
             fprintf(stderr, "%llu days to write\n",
-                    (unsigned long long)((END - second) / DAY));
+                    (unsigned long long)((end - second) / DAY));
     }
+    fprintf(stderr, "the longest calls: %.1f ms to add a window, %.1f ms of retention\n",
+            m->longest_add * 1e3, m->longest_retention * 1e3);
     return true;
 }
 
@@ -455,9 +495,12 @@ int main(int count, char **words)
                         .cores = number(count, words, 3, 4),
                         .services = number(count, words, 4, 50),
                         .stacks = number(count, words, 5, 80000),
+                        .limits = {number(count, words, 6, 0) * DAY * STORE_SECOND,
+                                   number(count, words, 7, 0) * 1000000},
                         .random = 1};
     if (count < 2 || m.stacks < m.services) {
-        fprintf(stderr, "usage: history FILE [DAYS [CORES [SERVICES [STACKS]]]]\n");
+        fprintf(stderr, "usage: history FILE [DAYS [CORES [SERVICES [STACKS [KEEP_DAYS "
+                        "[KEEP_MB]]]]]]\n");
         return 2;
     }
     struct store *s = store_open(words[1], STORE_WRITE, &err);
