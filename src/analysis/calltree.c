@@ -32,6 +32,7 @@ struct draft {
     struct index index;     /* of nodes, by root and path */
     uint32_t *thread_nodes; /* by thread: its node, or 0 */
     bool *closed;           /* by node of a thread: it is omitted; NULL: none is */
+    uint32_t *tops;         /* by path: the one whose node has its weight; NULL: itself */
     uint32_t *climb, *open; /* scratch: paths above a sample; nodes of the last sample */
     size_t climb_cap, open_cap, open_count;
     uint32_t *rank;    /* by label: its rank in bytewise order */
@@ -95,6 +96,11 @@ struct thread_weight {
     double now, before;
 };
 
+/* The same of a path and its callees, in all threads. */
+struct path_weight {
+    double now, before;
+};
+
 /* Adds up the weights by the nodes of the threads, and all of them at the root; false if
  * a weight is negative, since a callee may then weigh more than its caller. */
 static bool weigh_threads(const struct draft *d, struct thread_weight *weights)
@@ -123,6 +129,48 @@ static bool is_under(double part, double share, double all)
     return part <= 0 || part < share * all;
 }
 
+static void weigh_paths(const struct draft *d, struct path_weight *weights)
+{
+    const struct calltree *t = d->tree;
+    bool samples = d->options->weight == CALLTREE_SAMPLES;
+    for (size_t i = 0; i < d->profile->sample_count; i++) {
+        const struct sample *s = &d->profile->samples[i];
+        double weight = samples ? (double)s->count : s->weight;
+        struct path_weight *w = &weights[path_of_stack(&t->paths, s->stack)];
+        if (s->event == t->event)
+            w->now += weight;
+        else if (t->base && s->event == t->base)
+            w->before += weight;
+    }
+    for (size_t i = t->paths.count; i-- > 1;) {
+        struct path_weight *above = &weights[t->paths.nodes[i].parent];
+        above->now += weights[i].now;
+        above->before += weights[i].before;
+    }
+}
+
+/* A path that is below the limit in all threads is omitted in each. Its callees need no nodes:
+ * they are not counted, and their weight is part of its total. */
+static bool close_paths(struct draft *d, double share)
+{
+    const struct paths *paths = &d->tree->paths;
+    struct path_weight *weights = arena_zalloc(&d->arena, paths->count, sizeof *weights);
+    bool *closed = arena_zalloc(&d->arena, paths->count, sizeof *closed);
+    d->tops = arena_zalloc(&d->arena, paths->count, sizeof *d->tops);
+    if (!weights || !closed || !d->tops)
+        return false;
+    weigh_paths(d, weights);
+    for (uint32_t i = 1; i < paths->count; i++) {
+        uint32_t parent = paths->nodes[i].parent;
+        closed[i] = is_under(weights[i].now, share, weights[0].now) &&
+                    is_under(weights[i].before, share, weights[0].before);
+        d->tops[i] = closed[i] && closed[parent] ? d->tops[parent] : i;
+    }
+    arena_release(&d->arena, weights, paths->count * sizeof *weights);
+    arena_release(&d->arena, closed, paths->count * sizeof *closed);
+    return true;
+}
+
 /* Threads below the limit need no nodes for their stacks. Of thousands of short-lived
  * processes, most are below it. The same weights, added up later in another order, may
  * differ in the last digits; remains() decides for those near the limit. */
@@ -141,7 +189,7 @@ static bool close_threads(struct draft *d)
         closed[n] = is_under(weights[n].now, share, weights[0].now) &&
                     is_under(weights[n].before, share, weights[0].before);
     d->closed = closed;
-    return true;
+    return close_paths(d, share);
 }
 
 struct lookup {
@@ -276,7 +324,9 @@ static uint32_t node_of_sample(struct draft *d, const struct sample *s)
         return node_in_time(d, root, path);
     if (!d->thread_nodes)
         return path;
-    return d->closed && d->closed[root] ? root : node_for(d, root, path);
+    if (d->closed && d->closed[root])
+        return root;
+    return node_for(d, root, d->tops ? d->tops[path] : path);
 }
 
 static bool add_nodes(struct draft *d)

@@ -40,7 +40,7 @@ static uint64_t read_leb(struct bytes *b, unsigned *bits, uint8_t *last)
     return 0;
 }
 
-uint64_t bytes_uleb(struct bytes *b)
+uint64_t bytes_long_uleb(struct bytes *b)
 {
     unsigned bits;
     uint8_t last;

@@ -109,7 +109,13 @@ uint64_t bytes_number(struct bytes *b, unsigned size);
 
 /* Read a LEB128 number (DWARF 5, 7.6). Bits beyond 64 are dropped; more than 16 bytes
  * fail. */
-uint64_t bytes_uleb(struct bytes *b);
+uint64_t bytes_long_uleb(struct bytes *b); /* the slow path: not in one byte */
+static inline uint64_t bytes_uleb(struct bytes *b)
+{
+    if (!b->failed && b->at < b->end && !(*b->at & 0x80))
+        return (uint8_t)*b->at++;
+    return bytes_long_uleb(b);
+}
 int64_t bytes_sleb(struct bytes *b);
 
 /* Returns the text up to the next zero byte and skips that byte. Fails if there is

@@ -6,8 +6,12 @@
 #include "codec/unpack.h"
 #include <stdlib.h>
 
-#define VERSION 1
+#define VERSION 2
+#define VERSION_OLDEST 1
 #define LEVEL 6 /* of zstd */
+
+/* What a series has in place of a unit that is the same as before. */
+enum unit_mark { UNIT_SAME, UNIT_OTHER };
 
 /* --- Sorting ------------------------------------------------------------------------ */
 
@@ -42,6 +46,46 @@ size_t store_rows_merge(struct store_row *rows, size_t count)
     return to + 1;
 }
 
+/* --- Sums --------------------------------------------------------------------------- */
+
+static int compare_stacks(const struct store_row *a, const struct store_row *b)
+{
+    int order = compare_u64(a->series, b->series);
+    return order ? order : compare_u64(a->stack, b->stack);
+}
+
+static void put_row(struct store_row *to, size_t *count, const struct store_row *row)
+{
+    struct store_row *last = *count ? &to[*count - 1] : NULL;
+    if (last && compare_stacks(last, row) == 0) {
+        last->count += row->count;
+        last->weight += row->weight;
+        return;
+    }
+    to[*count] = *row;
+    to[(*count)++].second = 0;
+}
+
+bool store_sum_add(struct store_sum *sum, const struct store_row *rows, size_t count,
+                   struct error *err)
+{
+    struct arena arena = ARENA_INIT;
+    struct store_row *to = arena_alloc(&arena, (sum->count + count + 1) * sizeof *to);
+    size_t put = 0, old = 0;
+    if (!to)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        while (old < sum->count && compare_stacks(&sum->rows[old], &rows[i]) <= 0)
+            put_row(to, &put, &sum->rows[old++]);
+        put_row(to, &put, &rows[i]);
+    }
+    while (old < sum->count)
+        put_row(to, &put, &sum->rows[old++]);
+    arena_deinit(&sum->arena);
+    *sum = (struct store_sum){arena, to, put};
+    return true;
+}
+
 /* --- Bytes -------------------------------------------------------------------------- */
 
 static void put_double(struct output *o, double v)
@@ -67,6 +111,28 @@ static double common_unit(const struct store_row *rows, size_t from, size_t to)
     return unit;
 }
 
+/* The second of the row before if it has the same stack; else 0. */
+static uint64_t second_before(const struct store_row *rows, size_t i)
+{
+    bool same = i > 0 && rows[i - 1].stack == rows[i].stack &&
+                rows[i - 1].series == rows[i].series;
+    return same ? rows[i - 1].second : 0;
+}
+
+/* Nearly all series have the unit of the one before. */
+static void put_units(struct output *o, const struct store_row *rows, size_t count)
+{
+    double last = 0;
+    for (size_t i = 0, end; i < count; i = end) {
+        end = series_end(rows, count, i);
+        double unit = common_unit(rows, i, end);
+        output_char(o, unit == last ? UNIT_SAME : UNIT_OTHER);
+        if (unit != last)
+            put_double(o, unit);
+        last = unit;
+    }
+}
+
 /* Column by column: similar bytes are adjacent, which compresses well. */
 static void put_columns(struct output *o, const struct store_row *rows, size_t count)
 {
@@ -75,19 +141,21 @@ static void put_columns(struct output *o, const struct store_row *rows, size_t c
     for (size_t i = 0; i < count; i = series_end(rows, count, i))
         series++;
     proto_put_varint(o, series);
-    for (size_t i = 0, end; i < count; i = end) {
-        end = series_end(rows, count, i);
+    for (size_t i = 0; i < count; i = series_end(rows, count, i)) {
         proto_put_varint(o, rows[i].series - before);
-        proto_put_varint(o, end - i);
-        put_double(o, common_unit(rows, i, end));
         before = rows[i].series;
     }
+    for (size_t i = 0, end; i < count; i = end) {
+        end = series_end(rows, count, i);
+        proto_put_varint(o, end - i);
+    }
+    put_units(o, rows, count);
     for (size_t i = 0; i < count; i++) {
         bool first = i == 0 || rows[i - 1].series != rows[i].series;
         proto_put_varint(o, rows[i].stack - (first ? 0 : rows[i - 1].stack));
     }
     for (size_t i = 0; i < count; i++)
-        proto_put_varint(o, rows[i].second);
+        proto_put_varint(o, rows[i].second - second_before(rows, i));
     for (size_t i = 0; i < count; i++)
         proto_put_varint(o, rows[i].count);
     for (size_t i = 0, end; i < count; i = end) {
@@ -142,18 +210,48 @@ static uint64_t take_count(struct bytes *b)
     return b->failed ? 0 : n;
 }
 
-static struct section *take_sections(struct bytes *b, struct arena *a, uint64_t *count,
-                                     uint64_t *rows)
+/* A series, of version 1 with all that is known of it. */
+static void take_section(struct bytes *b, int version, struct section *s)
+{
+    s->series = bytes_uleb(b);
+    if (version > 1)
+        return;
+    s->count = take_count(b);
+    s->unit = take_double(b);
+}
+
+/* The numbers of rows, then the units. */
+static void take_section_columns(struct bytes *b, struct section *sections,
+                                 uint64_t count)
+{
+    double unit = 0;
+    for (uint64_t i = 0; i < count; i++)
+        sections[i].count = take_count(b);
+    for (uint64_t i = 0; i < count && !b->failed; i++) {
+        uint64_t mark = bytes_uleb(b);
+        if (mark == UNIT_OTHER)
+            unit = take_double(b);
+        b->failed |= mark > UNIT_OTHER;
+        sections[i].unit = unit;
+    }
+}
+
+static struct section *take_sections(struct bytes *b, int version, struct arena *a,
+                                     uint64_t *count, uint64_t *rows)
 {
     uint64_t series = 0;
     *rows = 0;
     *count = take_count(b);
     struct section *sections = arena_zalloc(a, (size_t)*count + 1, sizeof *sections);
-    for (uint64_t i = 0; sections && i < *count && !b->failed; i++) {
-        series += bytes_uleb(b);
+    if (!sections)
+        return NULL;
+    for (uint64_t i = 0; i < *count && !b->failed; i++)
+        take_section(b, version, &sections[i]);
+    if (version > 1)
+        take_section_columns(b, sections, *count);
+    for (uint64_t i = 0; i < *count && !b->failed; i++) {
+        series += sections[i].series;
         sections[i].series = series;
-        sections[i].count = take_count(b);
-        sections[i].unit = take_double(b);
         *rows += sections[i].count;
         if (*rows > STORE_ROWS_MAX || *rows > bytes_left(b))
             b->failed = true;
@@ -161,8 +259,8 @@ static struct section *take_sections(struct bytes *b, struct arena *a, uint64_t 
     return sections;
 }
 
-static void take_columns(struct bytes *b, const struct section *sections, uint64_t count,
-                         struct store_row *rows, size_t row_count)
+static void take_columns(struct bytes *b, int version, const struct section *sections,
+                         uint64_t count, struct store_row *rows, size_t row_count)
 {
     struct store_row *r = rows;
     for (uint64_t s = 0; s < count; s++) {
@@ -173,7 +271,7 @@ static void take_columns(struct bytes *b, const struct section *sections, uint64
         }
     }
     for (size_t i = 0; i < row_count; i++)
-        rows[i].second = bytes_uleb(b);
+        rows[i].second = bytes_uleb(b) + (version > 1 ? second_before(rows, i) : 0);
     for (size_t i = 0; i < row_count; i++)
         rows[i].count = bytes_uleb(b);
     r = rows;
@@ -195,7 +293,8 @@ bool store_rows_decode(struct str bytes, struct arena *arena, struct store_row *
     struct str plain;
     uint64_t sections_count, row_count;
     *count = 0;
-    if (bytes.len == 0 || bytes.ptr[0] != VERSION) {
+    int version = bytes.len ? bytes.ptr[0] : 0;
+    if (version < VERSION_OLDEST || version > VERSION) {
         error_set(err, "the samples of a window are in an unknown format");
         return error_hint(err, "a newer stoke wrote this store");
     }
@@ -203,7 +302,8 @@ bool store_rows_decode(struct str bytes, struct arena *arena, struct store_row *
                 err))
         return false;
     struct bytes b = bytes_of(plain, false);
-    struct section *sections = take_sections(&b, arena, &sections_count, &row_count);
+    struct section *sections =
+        take_sections(&b, version, arena, &sections_count, &row_count);
     *rows = sections && !b.failed
                 ? arena_zalloc(arena, (size_t)row_count + 1, sizeof **rows)
                 : NULL;
@@ -211,7 +311,7 @@ bool store_rows_decode(struct str bytes, struct arena *arena, struct store_row *
         return error_memory(err);
     if (b.failed)
         return damaged(err);
-    take_columns(&b, sections, sections_count, *rows, (size_t)row_count);
+    take_columns(&b, version, sections, sections_count, *rows, (size_t)row_count);
     if (b.failed || bytes_left(&b))
         return damaged(err);
     *count = (size_t)row_count;

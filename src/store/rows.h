@@ -33,4 +33,16 @@ bool store_rows_encode(const struct store_row *rows, size_t count, struct output
 bool store_rows_decode(struct str bytes, struct arena *arena, struct store_row **rows,
                        size_t *count, struct error *err);
 
+/* Rows without their seconds, sorted by series and stack. All zero at first. */
+struct store_sum {
+    struct arena arena; /* the caller frees it */
+    struct store_row *rows;
+    size_t count;
+};
+
+/* Adds rows that are sorted by series and stack: those that are equal in both become one.
+ * False if memory is short. */
+bool store_sum_add(struct store_sum *sum, const struct store_row *rows, size_t count,
+                   struct error *err);
+
 #endif

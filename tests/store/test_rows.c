@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of a window: what is written is read back; damaged bytes are refused. */
+#include "codec/encode.h"
+#include "codec/protobuf.h"
 #include "store/rows.h"
 #include "unit.h"
 #include <stdlib.h>
@@ -68,6 +70,47 @@ static void written_rows_are_read_back(void **state)
     }
 }
 
+static void put_version_1(struct output *o)
+{
+    static const uint64_t numbers[] = {3, 1, 2, 0, 9, 1}; /* stacks, seconds, counts */
+    double unit = 0.5;
+    proto_put_varint(o, 1); /* series: one, 7, of 2 rows */
+    proto_put_varint(o, 7);
+    proto_put_varint(o, 2);
+    output_bytes(o, (const char *)&unit, sizeof unit);
+    for (size_t i = 0; i < 6; i++)
+        proto_put_varint(o, numbers[i]);
+}
+
+/* Stores of earlier versions have bytes of version 1. */
+static void bytes_of_version_1_are_read(void **state)
+{
+    struct output columns = OUTPUT_BUFFER, out = OUTPUT_BUFFER;
+    struct arena arena = ARENA_INIT;
+    struct packer packer;
+    struct store_row *read;
+    struct error err;
+    size_t count;
+    (void)state;
+    put_version_1(&columns);
+    struct str plain = output_contents(&columns);
+    size_t room = packer_bound(plain.len);
+    assert_true(packer_init(&packer, 6, &err));
+    output_char(&out, 1);
+    assert_true(output_reserve(&out, room));
+    out.used += packer_end(&packer, plain, out.bytes + out.used, room);
+    packer_deinit(&packer);
+    assert_true(store_rows_decode(output_contents(&out), &arena, &read, &count, &err));
+    assert_int_equal(count, 2);
+    assert_true(read[0].series == 7 && read[0].stack == 3 && read[0].second == 2 &&
+                read[0].count == 9 && read[0].weight == 4.5);
+    assert_true(read[1].series == 7 && read[1].stack == 4 && read[1].second == 0 &&
+                read[1].count == 1 && read[1].weight == 0.5);
+    arena_deinit(&arena);
+    output_deinit(&out);
+    output_deinit(&columns);
+}
+
 static void damaged_bytes_are_refused(void **state)
 {
     struct store_row rows[ROWS], *read;
@@ -90,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_rows_are_read_back),
+        cmocka_unit_test(bytes_of_version_1_are_read),
         cmocka_unit_test(damaged_bytes_are_refused),
     };
     return cmocka_run_group_tests_name("store/rows", tests, NULL, NULL);

@@ -260,7 +260,9 @@ static void make_version(int version)
 {
     sqlite3 *db;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    run_sql(db, "BEGIN; DROP TABLE rollup; PRAGMA user_version=3");
+    run_sql(db, "BEGIN; PRAGMA user_version=4");
+    if (version < 4)
+        run_sql(db, "DROP TABLE rollup; PRAGMA user_version=3");
     if (version < 3)
         run_sql(db, "DROP TABLE metrics; PRAGMA user_version=2");
     if (version < 2) {
@@ -292,7 +294,7 @@ static void older_versions_are_read_and_continued(void **state)
     assert_non_null(s);
     uint64_t before = digest_of_all(s);
     store_close(s);
-    for (int version = 3; version >= 1; version--) {
+    for (int version = 4; version >= 1; version--) {
         make_version(version);
         s = store_open(path, STORE_READ, &err);
         assert_non_null(s);
@@ -328,6 +330,21 @@ static uint64_t digest_counted(struct store *s, uint64_t from, uint64_t to)
     return sum;
 }
 
+/* The same, read from windows: samples that are all retained are never read from sums. */
+static uint64_t digest_kept(struct store *s, uint64_t from, uint64_t to)
+{
+    struct builder b;
+    struct error err;
+    struct store_span span = {from, to};
+    assert_true(builder_init(&b, BUILD_KEEP));
+    assert_true(s->kind->read(s, &span, &b, &err));
+    for (size_t i = 0; i < b.profile->sample_count; i++)
+        b.profile->samples[i].time = 0;
+    uint64_t sum = digest(b.profile);
+    builder_deinit(&b);
+    return sum;
+}
+
 static void add_random(struct store *s, uint64_t second)
 {
     struct error err;
@@ -340,20 +357,25 @@ static void add_random(struct store *s, uint64_t second)
     profile_destroy(p);
 }
 
-static uint64_t sums_of(uint64_t step)
+static uint64_t number_in(const char *sql)
 {
-    char sql[80];
     sqlite3 *db;
     sqlite3_stmt *q;
-    format_text(sql, sizeof sql, "SELECT count(*) FROM rollup WHERE step = %llu",
-                (unsigned long long)step);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(q), SQLITE_ROW);
-    uint64_t count = (uint64_t)sqlite3_column_int64(q, 0);
+    uint64_t number = (uint64_t)sqlite3_column_int64(q, 0);
     sqlite3_finalize(q);
     sqlite3_close(db);
-    return count;
+    return number;
+}
+
+static uint64_t sums_of(uint64_t step)
+{
+    char sql[80];
+    format_text(sql, sizeof sql, "SELECT count(*) FROM rollup WHERE step = %llu",
+                (unsigned long long)step);
+    return number_in(sql);
 }
 
 /* Spans that begin and end in the middle of an hour have the same samples as before. */
@@ -384,6 +406,28 @@ static void sums_replace_windows(void **state)
     add_random(s, SUMS_START + 7200); /* the clock was set back */
     assert_int_equal(count_of(s, from, to), count + SAMPLES);
     assert_int_equal(sums_of(24 * hour), 1);
+    store_close(s);
+}
+
+/* What is read from sums is what is read from windows, and the sum over the minutes. */
+static void sums_are_those_of_minutes(void **state)
+{
+    struct error err;
+    uint64_t hour = 3600, second = STORE_SECOND;
+    (void)state;
+    struct store *s = store_open(path, STORE_READ, &err);
+    assert_non_null(s);
+    for (uint64_t h = 1; h < SUMS_HOURS; h += 7) {
+        uint64_t from = SUMS_START + h * hour, minutes = 0;
+        for (uint64_t at = from; at < from + hour; at += 60)
+            minutes += digest_counted(s, at * second, (at + 60) * second);
+        assert_true(digest_counted(s, from * second, (from + hour) * second) == minutes);
+    }
+    for (size_t i = 0; i < 100; i++) {
+        uint64_t from = (SUMS_START + next_random(40 * 3600)) * second;
+        uint64_t to = from + (1 + next_random(50 * 3600)) * second;
+        assert_true(digest_counted(s, from, to) == digest_kept(s, from, to));
+    }
     store_close(s);
 }
 
@@ -427,6 +471,80 @@ static void sums_are_removed(void **state)
     store_close(s);
 }
 
+/* --- Packing ------------------------------------------------------------------------ */
+
+#define PACK_START (SUMS_START + 3600)
+#define PACK_WINDOWS ((uint64_t)200)
+
+static void digest_spans(struct store *s, uint64_t digests[50])
+{
+    random_state = 7; /* the same spans each time */
+    for (size_t i = 0; i < 50; i++) {
+        uint64_t from = PACK_START + next_random(2000), to = from + next_random(900);
+        from *= STORE_SECOND;
+        to *= STORE_SECOND;
+        digests[i] = digest_kept(s, from, to);
+        assert_true(digest_counted(s, from, to) == digests[i]);
+    }
+}
+
+/* Windows of ten minutes become one, and pieces of stacks: what is read remains the same. */
+static void what_is_packed_is_the_same(void **state)
+{
+    struct error err;
+    struct store_usage before, after;
+    struct store_limits none = {0};
+    uint64_t digests[50], packed[50];
+    (void)state;
+    struct store *s = store_open(path, STORE_WRITE, &err);
+    assert_non_null(s);
+    for (uint64_t i = 0; i < PACK_WINDOWS; i++)
+        add_random(s, PACK_START + 10 * i);
+    digest_spans(s, digests);
+    assert_true(s->kind->usage(s, &before, &err));
+    assert_int_equal(number_in("SELECT count(*) FROM window"), PACK_WINDOWS);
+    assert_true(number_in("SELECT count(*) FROM stacks") > PACK_WINDOWS / 2);
+    for (uint64_t i = 0; i < 10; i++)
+        assert_true(s->kind->retain(s, &none, 0, &err));
+    assert_int_equal(number_in("SELECT count(*) FROM window"), PACK_WINDOWS - 3 * 59);
+    assert_int_equal(number_in("SELECT count(*) FROM stacks"), 1);
+    digest_spans(s, packed);
+    assert_memory_equal(digests, packed, sizeof packed);
+    assert_true(s->kind->usage(s, &after, &err));
+    assert_true(after.samples == before.samples && after.lost == before.lost &&
+                after.stacks == before.stacks && after.rows == before.rows);
+    store_close(s);
+}
+
+/* A writer that begins reads packed stacks: it stores none of them again. */
+static void packed_stacks_are_known(void **state)
+{
+    struct error err;
+    struct store_usage before = {0}, after = {0};
+    struct store_limits size = {.bytes = 1};
+    (void)state;
+    struct profile *p = make_window(PACK_START * STORE_SECOND);
+    struct store_window w = {.profile = p,
+                             .start = (PACK_START + 5000) * STORE_SECOND,
+                             .end = (PACK_START + 5010) * STORE_SECOND};
+    struct store *s = NULL;
+    for (int i = 0; i < 2; i++) {
+        s = store_open(path, STORE_WRITE, &err);
+        assert_non_null(s);
+        before = after;
+        assert_true(s->kind->add(s, &w, &err));
+        assert_true(s->kind->usage(s, &after, &err));
+        if (i == 0)
+            store_close(s);
+    }
+    assert_int_equal(after.stacks, before.stacks);
+    assert_int_equal(number_in("SELECT count(DISTINCT era) FROM stacks"), 1);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(s->kind->retain(s, &size, 0, &err));
+    store_close(s);
+    profile_destroy(p);
+}
+
 #endif
 
 static void retention_removes_the_oldest(void **state)
@@ -439,9 +557,9 @@ static void retention_removes_the_oldest(void **state)
     struct store_limits later = {.age = 500 * STORE_SECOND};
     assert_true(s->kind->retain(s, &later, (START + 1500) * STORE_SECOND, &err));
     assert_true(s->kind->usage(s, &u, &err));
-    uint64_t stacks = u.stacks, day = (START + 90000) * STORE_SECOND;
+    uint64_t stacks = u.stacks, day = (START + 8 * 86400) * STORE_SECOND;
     assert_int_equal(count_of(s, 0, (START + 1900) * STORE_SECOND), SAMPLES);
-    add_unnamed(s, day, 1, NULL, 0); /* one day later: another era */
+    add_unnamed(s, day, 1, NULL, 0); /* a week later: another era */
     struct store_limits age = {.age = 100 * STORE_SECOND};
     assert_true(s->kind->retain(s, &age, day + 50 * STORE_SECOND, &err));
     assert_true(s->kind->usage(s, &u, &err));
@@ -604,8 +722,11 @@ int main(void)
         cmocka_unit_test(metrics_are_stored_and_removed),
 #if __has_include(<sqlite3.h>)
         cmocka_unit_test(sums_replace_windows),
+        cmocka_unit_test(sums_are_those_of_minutes),
         cmocka_unit_test(losses_are_counted_once),
         cmocka_unit_test(sums_are_removed),
+        cmocka_unit_test(what_is_packed_is_the_same),
+        cmocka_unit_test(packed_stacks_are_known),
 #endif
     };
     if (is_absent()) {

@@ -7,11 +7,15 @@
 #define STOKE_STORE_SQLITE_PARTS_H
 
 #include "base/idmap.h"
+#include "base/trie.h"
+#include "store/stacks.h"
 #include "store/store.h"
 #include <sqlite3.h>
 
-/* Ids are dense, so that a reader can use arrays. */
+/* Ids are dense, so that a reader can use arrays. Those of stacks count up for as long as the
+ * store exists, and the smaller ones are removed. */
 #define SQLITE_STORE_ID_MAX ((uint64_t)1 << 28)
+#define SQLITE_STACK_ID_MAX ((uint64_t)UINT32_MAX - STORE_STACKS_MAX)
 
 /* No window is longer, so that an index by their starts finds those of a time. */
 #define SQLITE_WINDOW_MAX (7200 * STORE_SECOND)
@@ -26,14 +30,22 @@ enum sqlite_statement {
     SQL_FIND_FRAME,
     SQL_ADD_FRAME,
     SQL_ADD_STACKS,
+    SQL_LIST_STACKS,
+    SQL_READ_PIECES,
+    SQL_REMOVE_PIECES,
+    SQL_CHANGE_PIECE,
     SQL_ADD_SYMBOL,
     SQL_FIND_SERIES,
     SQL_ADD_SERIES,
     SQL_ADD_WINDOW,
     SQL_READ_WINDOWS,
+    SQL_SUM_WINDOWS,
+    SQL_LIST_WINDOWS,
+    SQL_REMOVE_WINDOWS,
     SQL_READ_STACK,
     SQL_READ_STACKS,
     SQL_READ_FRAME,
+    SQL_READ_MODULE,
     SQL_READ_SYMBOL,
     SQL_READ_SERIES,
     SQL_ADD_METRICS,
@@ -50,11 +62,11 @@ enum sqlite_statement {
  * transaction fails, or when there are too many. */
 struct sqlite_known {
     struct arena arena;
-    struct idmap stacks;         /* by parent << 32 | frame */
+    struct trie stacks;          /* of the era: the first one is node 1 */
     struct idmap frames, series; /* by a keyed hash of their content */
     uint64_t era;                /* first id of the stacks that are known */
     uint64_t era_start;          /* ns: when it began; 0: nothing was read yet */
-    uint64_t next;               /* id of the next new stack */
+    uint64_t next;               /* id of the next new stack; 0: nothing was read yet */
     uint64_t newest;             /* ns: the latest start of a window so far */
 };
 
@@ -64,6 +76,8 @@ struct sqlite_store {
     struct store base; /* first */
     uint64_t version;  /* of the file */
     struct sqlite_known known;
+    uint64_t pieces;                 /* of stacks, added since they were packed */
+    uint64_t packed;                 /* spans of windows (pack_windows.c) */
     bool retained;                   /* removals were completed since it was opened */
     uint64_t rolled[SQLITE_ROLLUPS]; /* seconds: sums are made from here on */
     sqlite3 *db;
@@ -140,6 +154,12 @@ bool sqlite_store_read_metrics(struct store *base, const struct store_span *span
                                void *context, struct error *err);
 /* Makes the next sum of an hour and of a day that are complete (rollup.c). */
 bool sqlite_make_rollups(struct sqlite_store *s, struct error *err);
+
+/* Makes large pieces of stacks of many small ones, now and then (pack_stacks.c). */
+bool sqlite_pack_stacks(struct sqlite_store *s, struct error *err);
+
+/* Makes one window of those of the next span that is complete (pack_windows.c). */
+bool sqlite_pack_windows(struct sqlite_store *s, struct error *err);
 
 /* Removes the sums that contain a part of that span, ns. */
 bool sqlite_remove_rollups(struct sqlite_store *s, uint64_t from, uint64_t to,

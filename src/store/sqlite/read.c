@@ -16,22 +16,34 @@ struct known_series {
     label_set_id labels;
 };
 
+/* A stack of the store. Ids are dense only within an era, so they are in groups that are
+ * allocated when one of them is needed. */
+struct known_stack {
+    struct store_stack parts; /* frame 0: not read yet */
+    stack_id stack;           /* of the builder; 0: not known yet */
+};
+
+#define GROUP_BITS 14
+#define GROUP ((uint64_t)1 << GROUP_BITS)
+
 struct reading {
     struct sqlite_store *s;
     struct builder *b;
     struct store_span span, part; /* that is requested; that is read now */
     struct arena arena;
-    uint64_t frame_max, stack_max, series_max;
-    uint64_t stack_rows_max; /* ids of version 1 */
-    frame_id *frames;        /* by id of the store; 0: not read yet */
-    stack_id *stacks;
-    struct store_stack *parts; /* parent and frame by id; frame 0: not read yet */
+    uint64_t frame_max, series_max, module_max;
+    uint64_t stack_rows_max;     /* ids of version 1 */
+    frame_id *frames;            /* by id of the store; 0: not read yet */
+    struct known_stack **stacks; /* groups, by id / GROUP */
     struct known_series *series;
-    struct stack_step {
-        uint64_t id, frame;
-    } * path; /* of the stack that is being read, from the leaf on */
+    module_id *modules;        /* by id of the store; 0: not read yet */
+    struct known_stack **path; /* of the stack that is being read, from the leaf on */
     size_t path_cap;
+    struct store_sum sum; /* rows that have no time, and are not in the builder yet */
 };
+
+/* Adding rows to the builder is slow, so sums are added up before; this many rows at most. */
+#define SUM_MAX ((size_t)1 << 19)
 
 static bool damaged(const char *what, struct error *err)
 {
@@ -74,6 +86,21 @@ static struct str late_name(struct reading *r, uint64_t module, uint64_t offset)
     return found ? sqlite_bytes(q, 0) : STR("");
 }
 
+/* 0 is no module, also if its row is missing. */
+static module_id read_module(struct reading *r, uint64_t id)
+{
+    struct error ignored;
+    if (id == 0 || id > r->module_max || r->modules[id])
+        return id > r->module_max ? 0 : r->modules[id];
+    sqlite3_stmt *q = row_of(r, SQL_READ_MODULE, id, &ignored);
+    if (!q)
+        return 0;
+    struct str path = sqlite_bytes(q, 0), build_id = sqlite_bytes(q, 1);
+    r->modules[id] = builder_module(r->b, path, build_id);
+    sqlite3_reset(q);
+    return r->modules[id];
+}
+
 static bool read_frame(struct reading *r, uint64_t id, struct error *err)
 {
     if (id == 0 || id > r->frame_max)
@@ -86,20 +113,40 @@ static bool read_frame(struct reading *r, uint64_t id, struct error *err)
     uint64_t kind = sqlite_u64(q, 0);
     struct frame f = {.kind = kind <= FRAME_WAKER ? (uint32_t)kind : FRAME_USER};
     f.name = builder_string(r->b, sqlite_bytes(q, 1));
-    struct str path = sqlite_bytes(q, 2), build_id = sqlite_bytes(q, 3);
-    f.module = path.len || build_id.len ? builder_module(r->b, path, build_id) : 0;
-    f.file = builder_string(r->b, sqlite_bytes(q, 4));
-    f.line = (uint32_t)sqlite_u64(q, 5);
-    f.offset = (uint64_t)sqlite3_column_int64(q, 6);
+    f.module = read_module(r, sqlite_u64(q, 2));
+    f.file = builder_string(r->b, sqlite_bytes(q, 3));
+    f.line = (uint32_t)sqlite_u64(q, 4);
+    f.offset = (uint64_t)sqlite3_column_int64(q, 5);
     if (!f.name && f.offset &&
-        (f.name = builder_string(r->b, late_name(r, sqlite_u64(q, 7), f.offset))))
+        (f.name = builder_string(r->b, late_name(r, sqlite_u64(q, 2), f.offset))))
         f.offset = 0;
     r->frames[id] = builder_frame(r->b, &f);
     sqlite3_reset(q);
     return r->frames[id] || builder_failed(r->b) ? true : damaged("an empty frame", err);
 }
 
-/* Reads the stacks that were stored together with this one. */
+/* The group of a stack, and the stack in it. NULL when memory is short. */
+static struct known_stack *known_stack(struct reading *r, uint64_t id)
+{
+    struct known_stack **group = &r->stacks[id >> GROUP_BITS];
+    if (!*group)
+        *group = arena_zalloc(&r->arena, GROUP, sizeof **group);
+    return *group ? &(*group)[id & (GROUP - 1)] : NULL;
+}
+
+static bool keep_parts(struct reading *r, uint64_t first,
+                       const struct store_stack *stacks, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        struct known_stack *known = known_stack(r, first + i);
+        if (!known)
+            return false;
+        known->parts = stacks[i];
+    }
+    return true;
+}
+
+/* Reads the stacks that were stored with this one. */
 static bool read_parts(struct reading *r, uint64_t id, struct error *err)
 {
     struct store_stack *stacks = NULL;
@@ -108,22 +155,22 @@ static bool read_parts(struct reading *r, uint64_t id, struct error *err)
         return false;
     struct arena scratch = ARENA_INIT;
     uint64_t first = sqlite_u64(q, 0), count = sqlite_u64(q, 1);
-    bool ok = first && first <= id && count <= r->stack_max &&
-              first + count - 1 <= r->stack_max && id - first < count;
+    bool ok = first && first <= id && count <= STORE_STACKS_MAX && id - first < count &&
+              first + count <= UINT32_MAX;
     ok = ok ? store_stacks_decode(sqlite_bytes(q, 2), first, (size_t)count, &scratch,
-                                  &stacks, err)
+                                  &stacks, err) &&
+                  (keep_parts(r, first, stacks, count) || error_memory(err))
             : damaged("a stack is missing", err);
-    if (ok && stacks)
-        memcpy(r->parts + first, stacks, (size_t)count * sizeof *stacks);
     sqlite3_reset(q);
     arena_deinit(&scratch);
     return ok;
 }
 
 /* The parent and the frame of a stack. Version 1 has a row for each. */
-static bool find_parts(struct reading *r, uint64_t id, struct error *err)
+static bool find_parts(struct reading *r, uint64_t id, struct known_stack *known,
+                       struct error *err)
 {
-    if (r->parts[id].frame)
+    if (known->parts.frame)
         return true;
     if (id > r->stack_rows_max)
         return read_parts(r, id, err);
@@ -134,56 +181,59 @@ static bool find_parts(struct reading *r, uint64_t id, struct error *err)
     sqlite3_reset(q);
     if (parent >= id || frame > r->frame_max)
         return damaged("the callers of a stack", err);
-    r->parts[id] = (struct store_stack){(uint32_t)parent, (uint32_t)frame};
+    known->parts = (struct store_stack){(uint32_t)parent, (uint32_t)frame};
     return true;
 }
 
-/* Reads the callers of a stack up to one that is known. Parents have smaller ids, so it
- * ends. */
-static bool read_path(struct reading *r, uint64_t id, size_t *count, struct error *err)
+/* Reads the callers of a stack up to one that is known, whose id in the builder becomes `top`.
+ * Parents have smaller ids, so it ends. */
+static bool read_path(struct reading *r, uint64_t id, size_t *count, stack_id *top,
+                      struct error *err)
 {
     *count = 0;
-    while (id && !r->stacks[id]) {
-        if (!find_parts(r, id, err))
+    *top = 0;
+    while (id) {
+        struct known_stack *known = known_stack(r, id);
+        if (!known)
+            return error_memory(err);
+        *top = known->stack;
+        if (known->stack)
+            return true;
+        if (!find_parts(r, id, known, err))
             return false;
-        struct stack_step *step = ARRAY_APPEND(&r->arena, r->path, *count, r->path_cap);
-        uint64_t parent = r->parts[id].parent, frame = r->parts[id].frame;
+        struct known_stack **step = ARRAY_APPEND(&r->arena, r->path, *count, r->path_cap);
         if (!step)
             return error_memory(err);
-        *step = (struct stack_step){id, frame};
-        if (parent >= id || *count > DEPTH_MAX)
+        *step = known;
+        if (known->parts.parent >= id || *count > DEPTH_MAX)
             return damaged("the callers of a stack", err);
-        id = parent;
+        id = known->parts.parent;
     }
-    if (id == 0 && *count == 0)
-        return true;
-    struct stack_step *top = ARRAY_APPEND(&r->arena, r->path, *count, r->path_cap);
-    if (!top)
-        return error_memory(err);
-    *top = (struct stack_step){id, 0};
     return true;
 }
 
 static bool read_stack(struct reading *r, uint64_t id, stack_id *stack, struct error *err)
 {
     size_t count;
+    struct known_stack *known = NULL;
     *stack = 0;
-    if (id > r->stack_max)
+    if (id > UINT32_MAX)
         return damaged("a sample has an unknown stack", err);
-    if (id == 0)
+    if (r->stacks[id >> GROUP_BITS])
+        known = known_stack(r, id);
+    if (known && known->stack) {
+        *stack = known->stack;
         return true;
-    if (!r->stacks[id]) {
-        if (!read_path(r, id, &count, err))
-            return false;
-        stack_id at = r->stacks[r->path[count - 1].id];
-        for (size_t i = count - 1; i-- > 0;) {
-            if (!read_frame(r, r->path[i].frame, err))
-                return false;
-            at = builder_push(r->b, at, r->frames[r->path[i].frame]);
-            r->stacks[r->path[i].id] = at;
-        }
     }
-    *stack = r->stacks[id];
+    if (!read_path(r, id, &count, stack, err))
+        return false;
+    while (count--) {
+        known = r->path[count];
+        if (!read_frame(r, known->parts.frame, err))
+            return false;
+        *stack = builder_push(r->b, *stack, r->frames[known->parts.frame]);
+        known->stack = *stack;
+    }
     return true;
 }
 
@@ -208,15 +258,10 @@ static const struct known_series *read_series(struct reading *r, uint64_t id,
 
 /* --- Windows ------------------------------------------------------------------------ */
 
-static bool add_row(struct reading *r, const struct store_row *row, uint64_t start,
+static bool add_row(struct reading *r, const struct store_row *row, uint64_t time,
                     struct error *err)
 {
-    uint64_t time = (start / STORE_SECOND + row->second) * STORE_SECOND;
     stack_id stack;
-    if (row->second > UINT32_MAX)
-        return damaged("the time of a sample", err);
-    if (time < r->part.from || time >= r->part.to)
-        return true;
     const struct known_series *series = read_series(r, row->series, err);
     if (!series || !read_stack(r, row->stack, &stack, err))
         return false;
@@ -232,18 +277,110 @@ static bool add_row(struct reading *r, const struct store_row *row, uint64_t sta
     return !builder_failed(r->b) || error_memory(err);
 }
 
+static void note_time(struct reading *r, uint64_t time)
+{
+    struct facts *f = &r->b->profile->facts;
+    if (f->time_first == TIME_NONE || time < f->time_first)
+        f->time_first = time;
+    if (f->time_last == TIME_NONE || time > f->time_last)
+        f->time_last = time;
+}
+
+/* Whether the row is in the part that is read. `time` is that of its second. */
+static bool is_in_part(struct reading *r, const struct store_row *row, uint64_t start,
+                       uint64_t *time)
+{
+    *time = (start / STORE_SECOND + row->second) * STORE_SECOND;
+    return *time >= r->part.from && *time < r->part.to;
+}
+
+static bool are_alike(const struct store_row *a, const struct store_row *b)
+{
+    return a->series == b->series && a->stack == b->stack;
+}
+
+/* Without times: neighbours that differ in them only are one. */
+static bool add_counted(struct reading *r, struct store_row *rows, size_t count,
+                        uint64_t start, struct error *err)
+{
+    size_t put = 0;
+    uint64_t time;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_in_part(r, &rows[i], start, &time))
+            continue;
+        note_time(r, time);
+        if (put && are_alike(&rows[put - 1], &rows[i])) {
+            rows[put - 1].count += rows[i].count;
+            rows[put - 1].weight += rows[i].weight;
+        } else {
+            rows[put++] = rows[i];
+        }
+    }
+    for (size_t i = 0; i < put; i++)
+        if (!add_row(r, &rows[i], TIME_NONE, err))
+            return false;
+    return true;
+}
+
+static bool add_timed(struct reading *r, const struct store_row *rows, size_t count,
+                      uint64_t start, struct error *err)
+{
+    uint64_t time;
+    for (size_t i = 0; i < count; i++)
+        if (is_in_part(r, &rows[i], start, &time) && !add_row(r, &rows[i], time, err))
+            return false;
+    return true;
+}
+
+static bool are_times_valid(const struct store_row *rows, size_t count, struct error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].second > UINT32_MAX)
+            return damaged("the time of a sample", err);
+    return true;
+}
+
 static bool read_rows(struct reading *r, struct str data, uint64_t start,
                       struct error *err)
 {
     struct arena scratch = ARENA_INIT;
     struct store_row *rows = NULL;
     size_t count = 0;
-    bool ok = store_rows_decode(data, &scratch, &rows, &count, err);
-    for (size_t i = 0; ok && i < count; i++)
-        ok = add_row(r, &rows[i], start, err);
+    bool ok = store_rows_decode(data, &scratch, &rows, &count, err) &&
+              are_times_valid(rows, count, err) &&
+              (r->b->mode == BUILD_COUNT ? add_counted(r, rows, count, start, err)
+                                         : add_timed(r, rows, count, start, err));
     arena_deinit(&scratch);
     return ok;
 }
+
+/* --- Sums --------------------------------------------------------------------------- */
+
+static bool add_sum(struct reading *r, struct error *err)
+{
+    for (size_t i = 0; i < r->sum.count; i++)
+        if (!add_row(r, &r->sum.rows[i], TIME_NONE, err))
+            return false;
+    r->sum.count = 0;
+    return true;
+}
+
+/* Sums of times that follow one another have nearly the same rows. */
+static bool read_sum(struct reading *r, struct str data, uint64_t start,
+                     struct error *err)
+{
+    struct arena scratch = ARENA_INIT;
+    struct store_row *rows = NULL;
+    size_t count = 0;
+    bool ok = store_rows_decode(data, &scratch, &rows, &count, err) &&
+              store_sum_add(&r->sum, rows, count, err);
+    arena_deinit(&scratch);
+    if (ok && count)
+        note_time(r, start);
+    return ok && (r->sum.count <= SUM_MAX || add_sum(r, err));
+}
+
+/* --- Spans -------------------------------------------------------------------------- */
 
 /* Of a window that is only partly in the part, the losses count in the first part. */
 static bool read_window(struct reading *r, sqlite3_stmt *q, struct error *err)
@@ -291,12 +428,11 @@ static bool read_rollup(struct reading *r, sqlite3_stmt *q, uint64_t *from,
         return true;
     if (!read_windows(r, *from, start, err))
         return false;
-    r->part = (struct store_span){start, end};
     *from = end;
     r->b->profile->facts.rate = sqlite3_column_double(q, 2);
     if (lost)
         builder_lost(r->b, start, lost);
-    return read_rows(r, sqlite_bytes(q, 4), start, err);
+    return read_sum(r, sqlite_bytes(q, 4), start, err);
 }
 
 /* If times do not matter, sums replace the windows of their hours and days. */
@@ -319,7 +455,7 @@ static bool read_parts_of_span(struct reading *r, struct error *err)
     if (ok && code != SQLITE_DONE)
         ok = sqlite_failed(r->s, "cannot read the store", err);
     sqlite3_reset(q);
-    return ok && read_windows(r, from, r->span.to, err);
+    return ok && add_sum(r, err) && read_windows(r, from, r->span.to, err);
 }
 
 /* An array by id. The ids are dense, so a file that needs a large one is large. */
@@ -337,20 +473,17 @@ bool sqlite_store_read(struct store *base, const struct store_span *span,
     /* one state of the file for all queries */
     bool ok = sqlite_run(r.s, "BEGIN", err);
     r.frames = by_id(&r, "SELECT max(id) FROM frame", sizeof *r.frames, &r.frame_max);
-    const char *stacks = r.s->version >= 2
-                             ? "SELECT max(coalesce(max(first + count - 1), 0), "
-                               "(SELECT coalesce(max(id), 0) FROM stack)) FROM stacks"
-                             : "SELECT max(id) FROM stack";
     if (!sqlite_number(r.s, "SELECT max(id) FROM stack", &r.stack_rows_max))
         r.stack_rows_max = 0;
-    r.stacks = by_id(&r, stacks, sizeof *r.stacks, &r.stack_max);
-    r.parts = arena_zalloc(&r.arena, (size_t)r.stack_max + 1, sizeof *r.parts);
+    r.stacks = arena_zalloc(&r.arena, (size_t)(UINT32_MAX / GROUP) + 1, sizeof *r.stacks);
+    r.modules = by_id(&r, "SELECT max(id) FROM module", sizeof *r.modules, &r.module_max);
     r.series = by_id(&r, "SELECT max(id) FROM series", sizeof *r.series, &r.series_max);
     if (ok && r.arena.failed)
         ok = error_memory(err);
     b->profile->facts.format = builder_string(b, STR("store"));
     ok = ok && read_parts_of_span(&r, err);
     sqlite3_exec(r.s->db, "COMMIT", NULL, NULL, NULL);
+    arena_deinit(&r.sum.arena);
     arena_deinit(&r.arena);
     return ok;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/sqlite/parts.h"
 
-/* Windows that one call removes, and pages that it returns to the file system. */
-#define WINDOWS_AT_ONCE "64"
+/* Windows, and blocks of metrics, that one call removes; pages that it returns to the file
+ * system. */
+#define WINDOWS_AT_ONCE "16"
+#define BLOCKS_AT_ONCE "64"
 #define PAGES_AT_ONCE "256"
 
 static bool remove_old(struct sqlite_store *s, uint64_t before, struct error *err)
@@ -25,7 +27,7 @@ static bool remove_old_metrics(struct sqlite_store *s, uint64_t before, struct e
     for (size_t i = 0; ok && i < sizeof steps / sizeof *steps; i++) {
         format_text(sql, sizeof sql,
                     "DELETE FROM metrics WHERE id IN (SELECT id FROM metrics WHERE "
-                    "step = %d AND start <= %lld LIMIT " WINDOWS_AT_ONCE ")",
+                    "step = %d AND start <= %lld LIMIT " BLOCKS_AT_ONCE ")",
                     steps[i],
                     (long long)(before / STORE_SECOND) - steps[i] * STORE_BLOCK_VALUES);
         ok = sqlite_run(s, sql, err);
@@ -42,7 +44,7 @@ static bool remove_first_metrics(struct sqlite_store *s, struct error *err)
         return remove_old_metrics(s, first, err);
     return sqlite_run(s,
                       "DELETE FROM metrics WHERE id IN (SELECT id FROM metrics "
-                      "ORDER BY start LIMIT " WINDOWS_AT_ONCE ")",
+                      "ORDER BY start LIMIT " BLOCKS_AT_ONCE ")",
                       err);
 }
 
@@ -128,5 +130,6 @@ bool sqlite_store_retain(struct store *base, const struct store_limits *limits,
                      sqlite_run(s, "PRAGMA incremental_vacuum(" PAGES_AT_ONCE ")", err)))
         return false;
     s->retained = true;
-    return sqlite_make_rollups(s, err);
+    return sqlite_pack_windows(s, err) && sqlite_make_rollups(s, err) &&
+           sqlite_pack_stacks(s, err);
 }

@@ -17,9 +17,7 @@
 struct summing {
     struct sqlite_store *s;
     uint64_t start, step; /* seconds */
-    struct arena arena;   /* of rows: sorted by series and stack, second is 0 */
-    struct store_row *rows;
-    size_t count;
+    struct store_sum sum;
     double rate;
     uint64_t samples, lost;
     bool too_large;
@@ -27,50 +25,21 @@ struct summing {
 
 /* --- Adding ------------------------------------------------------------------------- */
 
-static int compare(const struct store_row *a, const struct store_row *b)
-{
-    if (a->series != b->series)
-        return a->series < b->series ? -1 : 1;
-    return (a->stack > b->stack) - (a->stack < b->stack);
-}
-
-static void put_row(struct store_row *to, size_t *count, const struct store_row *row)
-{
-    struct store_row *last = *count ? &to[*count - 1] : NULL;
-    if (last && compare(last, row) == 0) {
-        last->count += row->count;
-        last->weight += row->weight;
-        return;
-    }
-    to[*count] = *row;
-    to[(*count)++].second = 0;
-}
-
-/* Both are sorted. The rows of a window whose second is outside are left out. */
-static bool add_rows(struct summing *m, const struct store_row *rows, size_t count,
+/* The rows of a window whose second is outside are left out. */
+static bool add_rows(struct summing *m, struct store_row *rows, size_t count,
                      uint64_t start, struct error *err)
 {
-    struct arena arena = ARENA_INIT;
-    struct store_row *to = arena_alloc(&arena, (m->count + count + 1) * sizeof *to);
-    size_t put = 0, old = 0;
-    if (!to)
-        return error_memory(err);
+    size_t inside = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t second = start + rows[i].second;
         if (second < m->start || second >= m->start + m->step)
             continue;
-        while (old < m->count && compare(&m->rows[old], &rows[i]) <= 0)
-            put_row(to, &put, &m->rows[old++]);
-        put_row(to, &put, &rows[i]);
         m->samples += rows[i].count;
+        rows[inside++] = rows[i];
     }
-    while (old < m->count)
-        put_row(to, &put, &m->rows[old++]);
-    arena_deinit(&m->arena);
-    m->arena = arena;
-    m->rows = to;
-    m->count = put;
-    m->too_large = put > ROWS_MAX;
+    if (!store_sum_add(&m->sum, rows, inside, err))
+        return false;
+    m->too_large = m->sum.count > ROWS_MAX;
     return true;
 }
 
@@ -149,12 +118,12 @@ static bool store_sum(struct summing *m, struct error *err)
 {
     struct output data = OUTPUT_BUFFER;
     sqlite3_stmt *q = sqlite_prepare(m->s, SQL_ADD_ROLLUP, err);
-    bool ok = q && store_rows_encode(m->rows, m->count, &data, err);
+    bool ok = q && store_rows_encode(m->sum.rows, m->sum.count, &data, err);
     if (ok) {
         sqlite3_bind_int64(q, 1, (sqlite3_int64)m->start);
         sqlite3_bind_int64(q, 2, (sqlite3_int64)m->step);
         sqlite3_bind_double(q, 3, m->rate);
-        sqlite3_bind_int64(q, 4, (sqlite3_int64)m->count);
+        sqlite3_bind_int64(q, 4, (sqlite3_int64)m->sum.count);
         sqlite3_bind_int64(q, 5, (sqlite3_int64)m->samples);
         sqlite3_bind_int64(q, 6, (sqlite3_int64)m->lost);
         sqlite_bind_bytes(q, 7, output_contents(&data));
@@ -174,8 +143,8 @@ static bool make_sum(struct sqlite_store *s, uint64_t start, uint64_t step,
     struct summing m = {.s = s, .start = start, .step = step};
     struct error ignored;
     bool read = step == HOUR ? add_windows(&m, &ignored) : add_hours(&m, &ignored);
-    bool ok = !read || m.too_large || !m.count || store_sum(&m, err);
-    arena_deinit(&m.arena);
+    bool ok = !read || m.too_large || !m.sum.count || store_sum(&m, err);
+    arena_deinit(&m.sum.arena);
     return ok;
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define APPLICATION 0x53746f6b /* "Stok", in the file's header */
-#define VERSION 4
+#define VERSION 5
 #define VERSION_OLDEST 1 /* which is read, and changed to the newest by the writer */
 #define TEXT_OF(number) TEXT_OF_(number)
 #define TEXT_OF_(number) #number

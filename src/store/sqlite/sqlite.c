@@ -124,6 +124,7 @@ void sqlite_store_shut(struct sqlite_store *s)
     s->db = NULL;
     s->damaged = s->retained = false;
     memset(s->rolled, 0, sizeof s->rolled);
+    s->packed = s->pieces = 0;
 }
 
 static void close_store(struct store *base)

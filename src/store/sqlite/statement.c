@@ -14,6 +14,12 @@ static const char *const texts[SQL_COUNT] = {
                       "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [SQL_ADD_STACKS] = "INSERT INTO stacks(first, count, era, start, data) "
                        "VALUES(?1, ?2, ?3, ?4, ?5)",
+    [SQL_LIST_STACKS] = "SELECT first, count FROM stacks WHERE first>=?1 ORDER BY first",
+    [SQL_READ_PIECES] = "SELECT first, count, data FROM stacks WHERE first>=?1 "
+                        "AND first<?2 ORDER BY first",
+    [SQL_REMOVE_PIECES] = "DELETE FROM stacks WHERE first>?1 AND first<?2",
+    [SQL_CHANGE_PIECE] =
+        "UPDATE stacks SET count=?3, data=?4 WHERE first=?1 AND first<?2",
     [SQL_ADD_SYMBOL] = "INSERT OR REPLACE INTO symbol(module, start, end, name) "
                        "VALUES(?1, ?2, ?3, ?4)",
     [SQL_FIND_SERIES] = "SELECT id FROM series WHERE labels=?1",
@@ -23,12 +29,18 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_READ_WINDOWS] = "SELECT start, end, rate, lost, data FROM window "
                          "WHERE start < ?2 AND end > ?1 AND start > ?3 "
                          "ORDER BY start, id",
+    [SQL_SUM_WINDOWS] = "SELECT count(*), sum(rows), sum(samples), sum(lost), min(rate), "
+                        "max(rate), min(start), max(end) FROM window "
+                        "WHERE start>=?1 AND start<?2",
+    [SQL_LIST_WINDOWS] = "SELECT start, end, rate, lost, data FROM window "
+                         "WHERE start>=?1 AND start<?2 ORDER BY start, id",
+    [SQL_REMOVE_WINDOWS] = "DELETE FROM window WHERE start>=?1 AND start<?2",
     [SQL_READ_STACK] = "SELECT parent, frame FROM stack WHERE id=?1",
     [SQL_READ_STACKS] = "SELECT first, count, data FROM stacks WHERE first <= ?1 "
                         "ORDER BY first DESC LIMIT 1",
-    [SQL_READ_FRAME] = "SELECT kind, name, path, build_id, file, line, offset, module "
-                       "FROM frame "
-                       "LEFT JOIN module ON module.id = frame.module WHERE frame.id=?1",
+    [SQL_READ_FRAME] =
+        "SELECT kind, name, module, file, line, offset FROM frame WHERE id=?1",
+    [SQL_READ_MODULE] = "SELECT path, build_id FROM module WHERE id=?1",
     [SQL_READ_SYMBOL] = "SELECT name, end FROM symbol WHERE module=?1 AND start<=?2 "
                         "ORDER BY start DESC LIMIT 1",
     [SQL_READ_SERIES] = "SELECT labels FROM series WHERE id=?1",
@@ -41,7 +53,8 @@ static const char *const texts[SQL_COUNT] = {
                        "lost, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [SQL_READ_ROLLUP] = "SELECT rate, lost, data FROM rollup WHERE start=?1 AND step=?2",
     [SQL_READ_ROLLUPS] = "SELECT start, step, rate, lost, data FROM rollup "
-                         "WHERE start>=?1 AND start+step<=?2 ORDER BY start, step DESC",
+                         "WHERE start>=?1 AND start<?2 AND start+step<=?2 "
+                         "ORDER BY start, step DESC",
     [SQL_REMOVE_ROLLUPS] = "DELETE FROM rollup WHERE start<=?2 AND start+step>?1",
 };
 

@@ -10,9 +10,9 @@
 
 /* What the writer knows at most, and for how long; then stacks are stored again, and those
  * that only old windows need can be removed with these. */
-#define KNOWN_STACKS_MAX ((size_t)160000)
+#define KNOWN_STACKS_MAX ((size_t)1 << 20)
 #define KNOWN_OTHERS_MAX ((size_t)65536)
-#define ERA (86400 * STORE_SECOND)
+#define ERA (7 * 86400 * STORE_SECOND)
 
 /* A window while it is stored: ids of the store by ids of the profile. */
 struct adding {
@@ -149,18 +149,32 @@ static uint64_t number_of(struct adding *a, const char *sql)
     return sqlite_number(a->s, sql, &number) ? number : 0;
 }
 
+static bool begin_tree(struct sqlite_known *k, struct error *err)
+{
+    if (!trie_init(&k->stacks, &k->arena))
+        return error_memory(err);
+    k->stacks.limit = SQLITE_STACK_ID_MAX;
+    return true;
+}
+
+static uint32_t node_of(const struct sqlite_known *k, uint64_t id)
+{
+    return id < k->era ? 0 : (uint32_t)(id - k->era + 1);
+}
+
+/* Stacks of an era follow one another without a gap, differ, and have callers of the era;
+ * others are damaged. */
 static bool know_stacks(struct adding *a, const struct store_stack *stacks, size_t count,
                         uint64_t first)
 {
     struct sqlite_known *k = &a->s->known;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t *id = idmap_put(&k->stacks, &k->arena,
-                                 (uint64_t)stacks[i].parent << 32 | stacks[i].frame);
-        if (!id)
-            return false;
-        *id = first + i;
+    bool ok = first == k->era + k->stacks.count - 1;
+    for (size_t i = 0; ok && i < count; i++) {
+        uint32_t parent = stacks[i].parent, node = (uint32_t)k->stacks.count;
+        ok = (parent == 0 || parent >= k->era) &&
+             trie_child(&k->stacks, node_of(k, parent), stacks[i].frame) == node;
     }
-    return true;
+    return ok && !k->arena.failed;
 }
 
 /* Reads the stacks of the last era, unless there are too many: then a new era begins. */
@@ -170,14 +184,16 @@ static bool read_era(struct adding *a, struct error *err)
     sqlite3_stmt *q;
     bool ok = true;
     uint64_t era = number_of(a, "SELECT era FROM stacks ORDER BY first DESC LIMIT 1");
-    if (era == 0)
-        return true;
+    if (era == 0 || era > SQLITE_STACK_ID_MAX)
+        return era == 0;
     if (sqlite3_prepare_v2(a->s->db,
                            "SELECT first, count, data, start FROM stacks WHERE first>=?1 "
                            "ORDER BY first",
                            -1, &q, NULL) != SQLITE_OK)
         return sqlite_failed(a->s, "cannot read the store", err);
     sqlite3_bind_int64(q, 1, (sqlite3_int64)era);
+    k->era = era;
+    ok = begin_tree(k, err);
     while (ok && k->stacks.count < KNOWN_STACKS_MAX && sqlite3_step(q) == SQLITE_ROW) {
         struct arena scratch = ARENA_INIT;
         struct store_stack *stacks;
@@ -186,11 +202,10 @@ static bool read_era(struct adding *a, struct error *err)
             k->era_start = sqlite_u64(q, 3);
         ok = store_stacks_decode(sqlite_bytes(q, 2), first, (size_t)count, &scratch,
                                  &stacks, err) &&
-             (know_stacks(a, stacks, (size_t)count, first) || error_memory(err));
+             know_stacks(a, stacks, (size_t)count, first);
         arena_deinit(&scratch);
     }
     sqlite3_finalize(q);
-    k->era = era;
     return ok;
 }
 
@@ -203,13 +218,14 @@ static uint64_t time_of_stacks(const struct adding *a)
     return a->w->start > newest ? a->w->start : newest + 1;
 }
 
-static void begin_era(struct adding *a)
+static bool begin_era(struct adding *a, struct error *err)
 {
     struct sqlite_known *k = &a->s->known;
     uint64_t next = k->next, newest = k->newest;
     sqlite_forget(a->s);
     *k = (struct sqlite_known){.next = next, .era = next, .newest = newest};
     k->era_start = time_of_stacks(a);
+    return begin_tree(k, err);
 }
 
 /* What is known at the start of a window. Damaged stacks are not used again. */
@@ -225,12 +241,13 @@ static bool prepare_known(struct adding *a, struct error *err)
         k->next = 1 + (old > last ? old : last);
         k->newest = number_of(a, "SELECT max(start) FROM window");
     }
-    if (!ok || k->era == 0 || k->stacks.count >= KNOWN_STACKS_MAX ||
-        k->frames.count + k->series.count >= KNOWN_OTHERS_MAX ||
-        a->w->start >= k->era_start + ERA)
-        begin_era(a);
+    if ((!ok || k->era == 0 || k->stacks.count >= KNOWN_STACKS_MAX ||
+         k->frames.count + k->series.count >= KNOWN_OTHERS_MAX ||
+         a->w->start >= k->era_start + ERA) &&
+        !begin_era(a, err))
+        return false;
     a->first = k->next;
-    return k->next + a->p->stack_count <= SQLITE_STORE_ID_MAX ||
+    return k->next + a->p->stack_count <= SQLITE_STACK_ID_MAX ||
            error_set(err, "the store is full");
 }
 
@@ -243,18 +260,19 @@ static bool store_stack(struct adding *a, stack_id stack, struct error *err)
         return false;
     struct store_stack pair = {(uint32_t)a->stacks[s->parent],
                                (uint32_t)a->frames[s->frame]};
-    uint64_t *id =
-        idmap_put(&k->stacks, &k->arena, (uint64_t)pair.parent << 32 | pair.frame);
-    struct store_stack *added =
-        id && !*id ? ARRAY_APPEND(&a->arena, a->added, a->added_count, a->added_cap)
-                   : NULL;
-    if (!id || (!*id && !added))
+    size_t known = k->stacks.count;
+    uint32_t node = trie_child(&k->stacks, node_of(k, pair.parent), pair.frame);
+    if (k->arena.failed)
         return error_memory(err);
-    if (added) {
-        *added = pair;
-        *id = k->next++;
-    }
-    a->stacks[stack] = *id;
+    a->stacks[stack] = k->era + node - 1;
+    if (k->stacks.count == known)
+        return true;
+    struct store_stack *added =
+        ARRAY_APPEND(&a->arena, a->added, a->added_count, a->added_cap);
+    if (!added)
+        return error_memory(err);
+    *added = pair;
+    k->next++;
     return true;
 }
 
@@ -272,6 +290,7 @@ static bool add_stacks(struct adding *a, struct error *err)
         sqlite_bind_bytes(q, 5, output_contents(&data));
         ok = insert(a, q, &id, err);
         sqlite3_clear_bindings(q);
+        a->s->pieces++;
     }
     output_deinit(&data);
     return ok;
