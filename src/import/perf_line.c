@@ -177,9 +177,37 @@ static bool parse_time(struct str word, uint64_t *time)
     return true;
 }
 
+/* perf pads an ID to 5 or 7 columns and a period to 10; a space is before each field. */
+#define ID_COLUMNS 6
+#define PERIOD_COLUMNS 11
+
+/* The columns of a number in its line, with the spaces before it. */
+static size_t columns_of(struct str line, struct str word)
+{
+    const char *from = word.ptr;
+    while (from > line.ptr && from[-1] == ' ')
+        from--;
+    size_t columns = (size_t)(word.ptr - from) + str_cut(&word, '/').len;
+    return columns + (from == line.ptr);
+}
+
+/* Whether a number that neither a CPU nor a time follows is an ID: others are a period, or a part
+ * of the comm. */
+static bool has_id_columns(struct str line, struct str word)
+{
+    size_t columns = columns_of(line, word);
+    return columns >= ID_COLUMNS && columns < PERIOD_COLUMNS;
+}
+
+static bool is_event(struct str word)
+{
+    return word.len > 1 && word.ptr[word.len - 1] == ':';
+}
+
 bool perf_find_head(struct str line, struct perf_head *h)
 {
     struct str remaining = line;
+    bool at_event = false;
     uint64_t time;
     *h = (struct perf_head){.id = STR("")};
     while (remaining.len && !h->sure) {
@@ -188,6 +216,7 @@ bool perf_find_head(struct str line, struct perf_head *h)
         if (parse_time(word, &time))
             break; /* what follows it, or a CPU at the beginning, is no ID */
         bool cpu = is_cpu(word);
+        at_event |= h->id.len && is_event(word);
         if (!cpu && !is_id(word))
             continue;
         struct str before = str_trim(str_span(line.ptr, end));
@@ -197,7 +226,7 @@ bool perf_find_head(struct str line, struct perf_head *h)
             break;
         struct str peek = remaining, next = str_word(&peek);
         h->sure = is_cpu(next) || parse_time(next, &time);
-        if (h->sure || (h->id.len == 0 && before.len)) {
+        if (h->sure || (before.len && !at_event && has_id_columns(line, word))) {
             h->id = word;
             h->comm = before;
             h->rest = remaining;
@@ -208,23 +237,37 @@ bool perf_find_head(struct str line, struct perf_head *h)
 
 #define COMM_MOST 32 /* the kernel has 15 bytes; perf adds a PID to some */
 
+/* Whether the text begins like what follows the comm and the ID: a CPU, a time, a period or an
+ * event; the last two, if nothing but an event follows. */
+static bool is_field(struct str line, struct str rest)
+{
+    uint64_t number;
+    struct str word = str_word(&rest), event = rest;
+    str_word(&event);
+    bool last = !str_trim(rest).len,
+         before_event = !event.len && is_event(str_trim(rest));
+    return (last && is_event(word)) || is_cpu(word) || parse_time(word, &number) ||
+           (number_parse_u64(word, &number) && (last || before_event) &&
+            columns_of(line, word) >= PERIOD_COLUMNS);
+}
+
 bool perf_find_loose_head(struct str line, struct perf_head *h)
 {
-    struct str text = str_trim(line), rest = text, after = str_skip(text, text.len);
-    uint64_t number;
-    while (rest.len) {
-        struct str peek = rest, word = str_word(&peek);
-        bool is_event = !peek.len && word.len > 1 && word.ptr[word.len - 1] == ':';
-        bool is_period = !peek.len && number_parse_u64(word, &number);
-        if (is_event || is_period || is_cpu(word) || parse_time(word, &number)) {
-            after = rest;
-            break;
-        }
-        rest = peek;
+    struct str text = str_trim(line), rest = text, id = str_word(&rest);
+    bool has_id = is_id(id) && has_id_columns(line, id);
+    if (!has_id) {
+        id = str_skip(text, text.len);
+        rest = text;
     }
-    struct str comm = str_trim(str_span(text.ptr, after.ptr));
-    *h = (struct perf_head){.comm = comm, .id = str_skip(comm, comm.len), .rest = after};
-    return comm.len <= COMM_MOST;
+    struct str after = rest;
+    while (str_trim(after).len && !is_field(line, after))
+        str_word(&after);
+    struct str comm = str_trim(str_span(rest.ptr, after.ptr));
+    bool fits = comm.len <= COMM_MOST && !(has_id && comm.len);
+    if (has_id)
+        comm = str_head(id, 0);
+    *h = (struct perf_head){.comm = comm, .id = id, .rest = after};
+    return fits;
 }
 
 #define ADDRESS_COLUMNS 16

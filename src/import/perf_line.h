@@ -63,13 +63,15 @@ struct perf_head {
     bool sure; /* a CPU or a time follows the ID: no frame line has this form */
 };
 
-/* Finds the end of the comm: at the first number that a CPU or a time follows,
- * otherwise at the first number. False if there is none. */
+/* Finds the end of the comm: at the first number that a CPU or a time follows, otherwise at the
+ * last number before the event that has as many columns as perf gives an ID. False if there is
+ * none. */
 bool perf_find_head(struct str line, struct perf_head *h);
 
-/* The beginning of a header line without an ID, as perf script -F comm,ip,sym or -F event,ip,sym
- * prints it: some of comm, CPU, time, period and event; or nothing. It has no more form than
- * that: only a stack line behind it shows that it is a header. False if it cannot be one. */
+/* The beginning of a header line without a comm or an ID, as perf script -F comm,ip,sym, -F
+ * tid,ip,sym or -F event,ip,sym prints it: one of comm and ID, and some of CPU, time, period and
+ * event; or nothing. It has no more form than that: only a stack line behind it shows that it is a
+ * header. `line` has its spaces: numbers differ by their columns. False if it cannot be one. */
 bool perf_find_loose_head(struct str line, struct perf_head *h);
 
 /* Whether the line begins like a frame of a stack: with a tab, and an address at the right of 16

@@ -8,6 +8,9 @@
 #define NO_TEXT TEXT("")
 #define V8_LOG_HINT "node --prof-process --preprocess isolate-*-v8.log > v8.json"
 #define DRAWN_HINT "name the profile that it was made from"
+#define PERF_DATA_HINT "name the perf.data, or the output of perf script"
+#define STAT_HINT "stoke record -e EVENT ./PROGRAM records the stacks of an event"
+#define PPROF_HINT "name the profile itself, or the output of go tool pprof -traces"
 
 /* If several apply, the first is used. The numbers are from each tool's source or
  * documentation. */
@@ -21,10 +24,6 @@ static const struct unread_format formats[] = {
     /* Marshal 4.8, a Hash */
     {TEXT("\x04\x08{"), NO_TEXT, "a dump of Ruby's Marshal, as stackprof writes it",
      "stackprof --json FILE > stackprof.json, recorded with 'raw: true'"},
-    /* words of 64 bits: 0, 3 header words, version 0 */
-    {TEXT("\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), NO_TEXT,
-     "a CPU profile of gperftools, which has addresses only",
-     "google-pprof --collapsed PROGRAM FILE > out.folded"},
     {TEXT("gmon"), NO_TEXT, "gprof's gmon.out, which has addresses only",
      "gprof PROGRAM FILE > out.gprof"},
     {TEXT("\177ELF"), TEXT("CORE\0"), "a core dump",
@@ -44,6 +43,55 @@ static const struct unread_format formats[] = {
      "unpack it first and name the unpacked file"},
     {TEXT(" Percent"), TEXT("Disassembly of"), "a listing of perf annotate",
      "perf script > out.perf has the stacks, stoke annotate perf.data the listing"},
+    {NO_TEXT, TEXT("\nSorted summary for file "), "a listing of perf annotate",
+     "perf script > out.perf has the stacks, stoke annotate perf.data the listing"},
+    {NO_TEXT, TEXT(" Performance counter stats for "),
+     "a report of perf stat, which has counts and no stacks", STAT_HINT},
+    {TEXT("# started on "), NO_TEXT,
+     "a report of perf stat, which has counts and no stacks", STAT_HINT},
+    {TEXT("{\"counter-value\" : "), NO_TEXT,
+     "a report of perf stat, which has counts and no stacks", STAT_HINT},
+    {TEXT("# Event '"), TEXT("# Baseline "), "a table of perf diff",
+     "stoke diff BEFORE AFTER compares two recordings"},
+    {NO_TEXT, TEXT("\nAggregated stats:\n"), "a list of perf's records",
+     "stoke info perf.data shows what was recorded"},
+    {TEXT("#      pid      tid     ppid  comm"), NO_TEXT, "a list of perf's processes",
+     PERF_DATA_HINT},
+    {NO_TEXT, TEXT("\n. ... raw event: size "), "a dump of perf's records (-D)",
+     PERF_DATA_HINT},
+    {NO_TEXT, TEXT("  Task                  |   Runtime ms  | "),
+     "a table of perf sched latency", "perf sched timehist > out.sched"},
+    {NO_TEXT, TEXT(" secs A0 => "), "a map of perf sched",
+     "perf sched timehist > out.sched"},
+    {NO_TEXT, TEXT(" Summary of events:\n"), "a summary of perf trace",
+     "stoke record -e raw_syscalls:sys_enter records the stacks of system calls"},
+    {TEXT(" "), TEXT(" ms): "), "a log of perf trace",
+     "stoke record -e raw_syscalls:sys_enter records the stacks of system calls"},
+    {TEXT("{\"type\": \"attached_probes\""), NO_TEXT, "output of bpftrace as JSON",
+     "run bpftrace without -f json"},
+    {NO_TEXT, TEXT("% time     seconds  usecs/call     calls "), "a table of strace",
+     "stoke record -e raw_syscalls:sys_enter records the stacks of system calls"},
+    {TEXT("# tracer: "), NO_TEXT, "a trace of ftrace",
+     "record the same events with stacks: stoke record -e EVENT"},
+    {NO_TEXT, TEXT("      flat  flat%   sum%        cum   cum%"), "a table of pprof",
+     PPROF_HINT},
+    {NO_TEXT, TEXT("   ncalls  tottime  percall  cumtime  percall "),
+     "a table of Python's profiler",
+     "python3 -m cProfile -o out.pstats PROGRAM, and name out.pstats"},
+    {TEXT("Nettrace"), NO_TEXT, "a trace of .NET",
+     "dotnet-trace convert --format Speedscope FILE"},
+    {TEXT("\x81rforpl\xff"), NO_TEXT, "a raw profile of LLVM, which has no stacks",
+     "stoke record ./PROGRAM"},
+    {TEXT("\xfflprofi\x81"), NO_TEXT, "a profile of LLVM, which has no stacks",
+     "stoke record ./PROGRAM"},
+    {TEXT("adcg"), NO_TEXT, "coverage data of gcc, which have no stacks",
+     "stoke record ./PROGRAM"},
+    {TEXT("=="), TEXT("== Memcheck, a memory error detector"), "a report of memcheck",
+     "valgrind --tool=dhat PROGRAM, or --xtree-leak=yes and name the .kcg"},
+    {TEXT("=="), TEXT(", a thread error detector"), "a report of valgrind on threads",
+     "valgrind --tool=callgrind PROGRAM"},
+    {TEXT("<"), TEXT("<valgrindoutput>"), "a report of valgrind as XML",
+     "valgrind --tool=callgrind PROGRAM, or --tool=massif, or --tool=dhat"},
     {TEXT("=="), TEXT("Lackey, an example Valgrind tool"),
      "a report of valgrind's lackey, which has no functions",
      "valgrind --tool=callgrind PROGRAM"},
@@ -53,6 +101,7 @@ static const struct unread_format formats[] = {
     {TEXT("----"), TEXT("Profile data file '"), "a report of callgrind_annotate",
      DRAWN_HINT},
     {TEXT("----"), TEXT("Massif arguments:"), "a report of ms_print", DRAWN_HINT},
+    {TEXT("----"), TEXT("\nEvents recorded:  "), "a report of cg_annotate", DRAWN_HINT},
 };
 
 const struct unread_format *unread_format_of(struct str head)
