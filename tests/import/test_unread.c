@@ -60,6 +60,17 @@ static void reports_are_known(void **state)
     is_known(
         STR("   ncalls  tottime  percall  cumtime  percall filename:lineno(function)"),
         "Python");
+    is_known(STR("Total: 151 samples\n      39  25.8%  25.8%       39  25.8% f\n"),
+             "google-pprof");
+    is_known(STR("Total: 590ms\nROUTINE ======================== main.work in /m.go\n"),
+             "listing");
+    is_known(STR("--- symbol\nbinary=/srv/x\n"), "google-pprof");
+    is_known(STR("jdk.ExecutionSample {\n  startTime = 15:18:13.532\n"), "jfr print");
+    is_known(
+        STR("{\n  \"recording\": {\n    \"events\": [{\n      \"type\": \"jdk.CPULoad\""),
+        "jfr print");
+    is_known(STR("JOB \"h +RTS -hc\"\nDATE \"Thu\"\nSAMPLE_UNIT \"seconds\"\n"), "GHC");
+    is_known(STR("File `gmon.out' (version 1) contains:\n"), "gprof");
     is_known(STR("Nettrace\x14\0\0\0!FastSerialization.1"), ".NET");
     is_known(STR("\x81rforpl\xff\x08\0"), "LLVM");
     is_known(STR("\xfflprofi\x81\x0b\0"), "LLVM");
