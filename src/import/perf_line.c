@@ -144,14 +144,19 @@ static bool is_number(struct str s)
     return number_parse_u64(s, &v);
 }
 
-/* "12", "12/34", "-1" or "12/-1": a process or thread ID; -1 if it has exited. */
-static bool is_id(struct str word)
+static bool is_id_number(struct str word)
 {
-    if (word.len == 0 || (!byte_is_digit(word.ptr[0]) && word.ptr[0] != '-'))
-        return false;
     struct str first = str_cut(&word, '/');
     return (is_number(first) || str_equal(first, STR("-1"))) &&
            (word.len == 0 || is_number(word) || str_equal(word, STR("-1")));
+}
+
+/* "12", "12/34", "-1" or "12/-1": a process or thread ID; -1 if it has exited. Most words are none,
+ * as their first byte shows. */
+static inline bool is_id(struct str word)
+{
+    return word.len && (byte_is_digit(word.ptr[0]) || word.ptr[0] == '-') &&
+           is_id_number(word);
 }
 
 static bool is_cpu(struct str word)
