@@ -115,7 +115,9 @@ bool perf_is_annotation(struct str line)
     struct str text = str_trim(line);
     size_t colon = str_rfind(text, ':'), open = str_rfind(text, '[');
     uint64_t number;
-    if (str_starts(text, STR("0x")) || str_ends(text, STR(":?")))
+    if (str_starts(text, STR("0x")) || str_ends(text, STR(":?")) ||
+        str_starts(text, STR("ABI:")) || str_starts(text, STR("ilen: ")) ||
+        str_starts(text, STR("insn: ")))
         return true;
     if (open < text.len && text.ptr[text.len - 1] == ']' &&
         is_hex(str_head(str_skip(text, open + 1), text.len - open - 2)))
@@ -276,6 +278,8 @@ bool perf_find_loose_head(struct str line, struct perf_head *h)
 }
 
 #define ADDRESS_COLUMNS 16
+#define FRAME_PC_LEAST 3 /* hexadecimal digits of an address in a header */
+#define FRAME_COLUMNS 18 /* of that address with the spaces before it */
 
 bool perf_is_stack_line(struct str line)
 {
@@ -300,6 +304,22 @@ thread_id perf_thread(struct builder *b, struct str comm, struct str id)
     return builder_thread(b, pid, tid, comm);
 }
 
+/* The mode of -F misc: kernel, user, hypervisor or guest. */
+static bool is_mode(struct str word)
+{
+    return word.len == 1 && memchr("KUHGg", word.ptr[0], 5);
+}
+
+bool perf_parse_frame_in_header(struct str text, struct perf_frame_line *f)
+{
+    struct str rest = str_trim(text);
+    size_t spaces = (size_t)(rest.ptr - text.ptr);
+    if (perf_parse_frame(rest, f, false))
+        return f->pc.len >= FRAME_PC_LEAST;
+    return spaces && spaces + str_word(&rest).len >= FRAME_COLUMNS &&
+           perf_parse_frame(text, f, true) && f->pc.len >= FRAME_PC_LEAST;
+}
+
 struct str perf_parse_fields(struct sample *s, struct str rest, uint64_t *period)
 {
     uint64_t cpu;
@@ -311,10 +331,12 @@ struct str perf_parse_fields(struct sample *s, struct str rest, uint64_t *period
             s->cpu = cpu < CPU_NONE ? (uint32_t)cpu : CPU_NONE;
         } else if (parse_time(word, &s->time)) {
             continue;
+        } else if ((size_t)(word.ptr - rest.ptr) + word.len >= FRAME_COLUMNS) {
+            break; /* the frame */
         } else if (!number_parse_u64(word, period)) {
             bool flags = s->time == TIME_NONE && s->cpu != CPU_NONE && word.len &&
                          word.ptr[word.len - 1] != ':';
-            if (!flags)
+            if (!flags && !(s->time == TIME_NONE && is_mode(word)))
                 break;
         }
     }

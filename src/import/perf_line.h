@@ -19,6 +19,10 @@ struct perf_frame_line {
  * script -F ip,sym), and the pc must have the width of printed addresses. */
 bool perf_parse_frame(struct str line, struct perf_frame_line *f, bool bare);
 
+/* The same for the frame at the end of a header, where only the columns of its address show that it
+ * is one, if the module is missing. `text` has its spaces. */
+bool perf_parse_frame_in_header(struct str text, struct perf_frame_line *f);
+
 /* The frame of that line; with another symbol, one link of its chain "a->b->c". A
  * frame whose line says "(inlined)" has no module yet: see perf_inlined_settle. */
 frame_id perf_frame(struct builder *b, const struct import_options *options,

@@ -170,6 +170,7 @@ static bool parse_rest(struct perf_reader *r, struct str rest)
 {
     struct perf_frame_line line;
     uint64_t lost;
+    struct str text = rest;
     rest = str_trim(rest);
     r->header_frame = 0;
     if (rest.len == 0)
@@ -181,7 +182,7 @@ static bool parse_rest(struct perf_reader *r, struct str rest)
             r->b->profile->facts.lost += lost;
         return false;
     }
-    if (perf_parse_frame(rest, &line, false) && line.pc.len >= 3)
+    if (perf_parse_frame_in_header(text, &line))
         r->header_frame =
             perf_frame(r->b, r->options, &line, name_without_offset(line.symbol), false);
     return true;
