@@ -162,7 +162,7 @@ int command_run(const struct command *c, int argc, char **argv)
     int rest = 0, status = STATUS_USAGE;
     if (wants_help(c, argc, argv)) {
         command_help(c);
-        return fflush(stdout) == 0 ? STATUS_OK : STATUS_FAILED;
+        return message_output_done() ? STATUS_OK : STATUS_FAILED;
     }
     void *settings = calloc(1, c->settings_size);
     if (!settings)

@@ -219,5 +219,5 @@ int help_run(int argc, char **argv)
         status = print_completion_of(argv[2]);
     else
         status = help_about(argv[1], command_help);
-    return fflush(stdout) == 0 ? status : STATUS_FAILED;
+    return message_output_done() ? status : STATUS_FAILED;
 }

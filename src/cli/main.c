@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/message.h"
 #include "os/large_pages.h"
 #include "os/machine.h"
 #include <signal.h>
@@ -11,7 +12,7 @@
 static int print_version(void)
 {
     printf("stoke %s\n", STOKE_VERSION);
-    return fflush(stdout) == 0 ? STATUS_OK : STATUS_FAILED;
+    return message_output_done() ? STATUS_OK : STATUS_FAILED;
 }
 
 static bool is_one_of(const char *name, const char *a, const char *b, const char *c)
@@ -30,6 +31,8 @@ int main(int argc, char **argv)
 {
     set_hash_keys();
     signal(SIGPIPE, SIG_DFL); /* "stoke fold | head" ends silently */
+    signal(SIGXFSZ,
+           SIG_IGN); /* exceeding the file size limit becomes an error of write */
     arena_set_source(&os_large_pages);
     if (argc < 2) {
         help_commands();

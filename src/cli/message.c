@@ -2,8 +2,10 @@
 #include "cli/message.h"
 #include "analysis/losses.h"
 #include "base/visible.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -98,6 +100,16 @@ void message_error(const struct error *err)
         put_clean(err->hint);
         fputc('\n', stderr);
     }
+}
+
+bool message_output_done(void)
+{
+    struct error err;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    error_set(&err, "standard output: cannot write: %s", strerror(errno));
+    message_error(&err);
+    return false;
 }
 
 static void put_losses(const struct facts *facts, const char *file)

@@ -19,6 +19,10 @@ void message_error(const struct error *err);
  * `file` is the input's name if there is only one input, otherwise NULL. */
 void message_warnings(const struct profile *p, const char *file);
 
+/* Writes what standard output has buffered. False, with a message, if any of it could not be
+ * written. */
+bool message_output_done(void);
+
 /* Prints lines to standard output. Control characters except newline and tab are made
  * visible. False if writing fails. */
 bool message_lines(struct str text);

@@ -46,11 +46,13 @@ static bool write_visible(const struct exporter *e, const struct profile *p,
     return ok;
 }
 
-/* Whether samples are shown, and all have weight 0. */
+/* Whether samples are shown, and all have weight 0; or none is shown, although other events have
+ * some. A table shows all events. */
 static bool is_weightless(const struct exporter *e, const struct profile *p,
                           const struct export_options *options)
 {
-    bool one_event = !e->whole || options->table, any = false;
+    bool one_event = !e->whole || options->table;
+    bool any = p->sample_count > 0 && !options->table;
     event_id event, base;
     calltree_events(p, &options->tree, &event, &base);
     if (options->tree.weight == CALLTREE_SAMPLES)

@@ -271,7 +271,7 @@ static int bpftrace_probe(struct str head)
     while (stacktext_probe_line(&head, &line)) {
         size_t open = entry_open(line);
         opened += open != 0;
-        frames += opened && !open && str_starts(line, STR(" "));
+        frames += opened && !open && line.len && byte_is_space(line.ptr[0]);
         closed += opened && str_has(line, STR("]:"));
     }
     if (!opened || !closed)

@@ -68,6 +68,7 @@ const struct importer import_heapprofile = {
     .name = "heapprofile",
     .suffixes = "heapprofile",
     .summary = "V8 sampling heap profiles (Chrome, Node --heap-prof)",
+    .empty = "the profile has no allocations",
     .probe = heapprofile_probe,
     .shape = SHAPE_JSON,
     .read = v8_read,

@@ -104,14 +104,6 @@ static void node_member(struct ghc_json *g, struct str key, struct node *n)
         json_skip(j);
 }
 
-static bool next_child(struct json *j)
-{
-    while (json_item(j))
-        if (json_enter(j, JSON_OBJECT))
-            return true;
-    return false;
-}
-
 /* The nodes are nested; their parents give the position of the reader. */
 static void read_tree(struct ghc_json *g)
 {
@@ -121,10 +113,10 @@ static void read_tree(struct ghc_json *g)
     while (at && !g->arena.failed) {
         bool down = false, member = json_key(j, &key);
         if (member && str_equal(key, STR("children")))
-            down = json_enter(j, JSON_ARRAY) && next_child(j);
+            down = json_enter(j, JSON_ARRAY) && json_next_object(j);
         else if (member)
             node_member(g, key, &g->nodes[at]);
-        else if (g->nodes[at].parent && next_child(j))
+        else if (g->nodes[at].parent && json_next_object(j))
             at = add_node(g, g->nodes[at].parent);
         else
             at = g->nodes[at].parent;

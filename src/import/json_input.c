@@ -44,6 +44,14 @@ bool json_index(struct json *j, uint32_t *out)
     return true;
 }
 
+bool json_next_object(struct json *j)
+{
+    while (json_item(j))
+        if (json_enter(j, JSON_OBJECT))
+            return true;
+    return false;
+}
+
 string_id json_name(struct json *j, struct builder *b)
 {
     struct str s;

@@ -24,6 +24,10 @@ void json_warn(struct json *j, struct builder *b, const char *what);
  * False if it is anything else; it is then skipped. */
 bool json_index(struct json *j, uint32_t *out);
 
+/* Enters the next object of the current array, and skips what is none. False at the end of the
+ * array, which it leaves. */
+bool json_next_object(struct json *j);
+
 /* Reads the current value as a name; 0 if it is not a string. */
 string_id json_name(struct json *j, struct builder *b);
 

@@ -75,9 +75,24 @@ bool mapped_line(struct mapped *m, struct str line)
 
 /* --- Stacks --------------------------------------------------------------------------- */
 
+/* The line of a raw frame whose address is not a return address. */
+#define LINE_OF_INSTRUCTION 1
+
+static bool is_call(const struct mapped *m, frame_id f)
+{
+    return m->raw.profile->frames[f].line != LINE_OF_INSTRUCTION;
+}
+
 void mapped_call(struct mapped *m, uint64_t address)
 {
     struct frame frame = {.kind = FRAME_USER, .address = address};
+    builder_path_add(&m->raw, builder_frame(&m->raw, &frame));
+}
+
+void mapped_instruction(struct mapped *m, uint64_t address)
+{
+    struct frame frame = {
+        .kind = FRAME_USER, .address = address, .line = LINE_OF_INSTRUCTION};
     builder_path_add(&m->raw, builder_frame(&m->raw, &frame));
 }
 
@@ -112,19 +127,19 @@ static bool sort_maps(struct mapped *m)
     return true;
 }
 
-/* The index of the map with the call before that address, + 1; 0: none. */
-static uint32_t find_map(const struct mapped *m, uint64_t address)
+/* The index of the map with the instruction, or the call before that address, + 1; 0: none. */
+static uint32_t find_map(const struct mapped *m, uint64_t address, bool call)
 {
     size_t low = 0, high = m->map_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (m->maps[m->order[middle]].start < address)
+        if (m->maps[m->order[middle]].start < address + !call)
             low = middle + 1;
         else
             high = middle;
     }
     uint32_t found = low ? m->order[low - 1] : 0;
-    return low && address <= m->maps[found].end ? found + 1 : 0;
+    return low && address + !call <= m->maps[found].end ? found + 1 : 0;
 }
 
 static const struct map_range *map_of(const struct mapped *m, frame_id f)
@@ -147,13 +162,14 @@ static bool request_names(struct mapped *m)
     if (!sort_maps(m) || !m->map_of_frame || !m->jobs)
         return false;
     for (frame_id f = 1; f < raw->frame_count; f++) {
-        m->map_of_frame[f] = find_map(m, raw->frames[f].address);
+        m->map_of_frame[f] = find_map(m, raw->frames[f].address, is_call(m, f));
         struct map_range *map =
             m->map_of_frame[f] ? &m->maps[m->map_of_frame[f] - 1] : NULL;
         if (map)
             use_map(m, map);
-        m->jobs[f] = (struct name_job){
-            .object = map ? map->object : 0, .address = offset_of(m, f), .is_call = true};
+        m->jobs[f] = (struct name_job){.object = map ? map->object : 0,
+                                       .address = offset_of(m, f),
+                                       .is_call = is_call(m, f)};
     }
     if (r && raw->frame_count > 1)
         r->name(r->context, m->jobs + 1, raw->frame_count - 1);
@@ -180,7 +196,7 @@ static struct frame plain_frame(const struct mapped *m, frame_id f, bool named)
     if (o->every_address || (!named && o->addresses))
         frame.address = m->raw.profile->frames[f].address;
     if (!named && map && (o->addresses || o->stable_offsets))
-        frame.offset = offset_of(m, f) - (o->stable_offsets ? 1 : 0);
+        frame.offset = offset_of(m, f) - (o->stable_offsets && is_call(m, f) ? 1 : 0);
     return frame;
 }
 

@@ -48,6 +48,9 @@ bool mapped_line(struct mapped *m, struct str line);
 /* Adds a return address to the current stack; the leaf is first. */
 void mapped_call(struct mapped *m, uint64_t address);
 
+/* The same for the address of an instruction that was interrupted. */
+void mapped_instruction(struct mapped *m, uint64_t address);
+
 /* Ends the current stack; its number among the collected ones. */
 stack_id mapped_stack(struct mapped *m);
 

@@ -115,7 +115,9 @@ bool perf_is_annotation(struct str line)
     struct str text = str_trim(line);
     size_t colon = str_rfind(text, ':'), open = str_rfind(text, '[');
     uint64_t number;
-    if (str_starts(text, STR("0x")) || str_ends(text, STR(":?")))
+    if (str_starts(text, STR("0x")) || str_ends(text, STR(":?")) ||
+        str_starts(text, STR("ABI:")) || str_starts(text, STR("ilen: ")) ||
+        str_starts(text, STR("insn: ")))
         return true;
     if (open < text.len && text.ptr[text.len - 1] == ']' &&
         is_hex(str_head(str_skip(text, open + 1), text.len - open - 2)))
@@ -144,14 +146,19 @@ static bool is_number(struct str s)
     return number_parse_u64(s, &v);
 }
 
-/* "12", "12/34", "-1" or "12/-1": a process or thread ID; -1 if it has exited. */
-static bool is_id(struct str word)
+static bool is_id_number(struct str word)
 {
-    if (word.len == 0 || (!byte_is_digit(word.ptr[0]) && word.ptr[0] != '-'))
-        return false;
     struct str first = str_cut(&word, '/');
     return (is_number(first) || str_equal(first, STR("-1"))) &&
            (word.len == 0 || is_number(word) || str_equal(word, STR("-1")));
+}
+
+/* "12", "12/34", "-1" or "12/-1": a process or thread ID; -1 if it has exited. Most words are none,
+ * as their first byte shows. */
+static inline bool is_id(struct str word)
+{
+    return word.len && (byte_is_digit(word.ptr[0]) || word.ptr[0] == '-') &&
+           is_id_number(word);
 }
 
 static bool is_cpu(struct str word)
@@ -177,9 +184,37 @@ static bool parse_time(struct str word, uint64_t *time)
     return true;
 }
 
+/* perf pads an ID to 5 or 7 columns and a period to 10; a space is before each field. */
+#define ID_COLUMNS 6
+#define PERIOD_COLUMNS 11
+
+/* The columns of a number in its line, with the spaces before it. */
+static size_t columns_of(struct str line, struct str word)
+{
+    const char *from = word.ptr;
+    while (from > line.ptr && from[-1] == ' ')
+        from--;
+    size_t columns = (size_t)(word.ptr - from) + str_cut(&word, '/').len;
+    return columns + (from == line.ptr);
+}
+
+/* Whether a number that neither a CPU nor a time follows is an ID: others are a period, or a part
+ * of the comm. */
+static bool has_id_columns(struct str line, struct str word)
+{
+    size_t columns = columns_of(line, word);
+    return columns >= ID_COLUMNS && columns < PERIOD_COLUMNS;
+}
+
+static bool is_event(struct str word)
+{
+    return word.len > 1 && word.ptr[word.len - 1] == ':';
+}
+
 bool perf_find_head(struct str line, struct perf_head *h)
 {
     struct str remaining = line;
+    bool at_event = false;
     uint64_t time;
     *h = (struct perf_head){.id = STR("")};
     while (remaining.len && !h->sure) {
@@ -188,6 +223,7 @@ bool perf_find_head(struct str line, struct perf_head *h)
         if (parse_time(word, &time))
             break; /* what follows it, or a CPU at the beginning, is no ID */
         bool cpu = is_cpu(word);
+        at_event |= h->id.len && is_event(word);
         if (!cpu && !is_id(word))
             continue;
         struct str before = str_trim(str_span(line.ptr, end));
@@ -197,7 +233,7 @@ bool perf_find_head(struct str line, struct perf_head *h)
             break;
         struct str peek = remaining, next = str_word(&peek);
         h->sure = is_cpu(next) || parse_time(next, &time);
-        if (h->sure || (h->id.len == 0 && before.len)) {
+        if (h->sure || (before.len && !at_event && has_id_columns(line, word))) {
             h->id = word;
             h->comm = before;
             h->rest = remaining;
@@ -208,26 +244,42 @@ bool perf_find_head(struct str line, struct perf_head *h)
 
 #define COMM_MOST 32 /* the kernel has 15 bytes; perf adds a PID to some */
 
+/* Whether the text begins like what follows the comm and the ID: a CPU, a time, a period or an
+ * event; the last two, if nothing but an event follows. */
+static bool is_field(struct str line, struct str rest)
+{
+    uint64_t number;
+    struct str word = str_word(&rest), event = rest;
+    str_word(&event);
+    bool last = !str_trim(rest).len,
+         before_event = !event.len && is_event(str_trim(rest));
+    return (last && is_event(word)) || is_cpu(word) || parse_time(word, &number) ||
+           (number_parse_u64(word, &number) && (last || before_event) &&
+            columns_of(line, word) >= PERIOD_COLUMNS);
+}
+
 bool perf_find_loose_head(struct str line, struct perf_head *h)
 {
-    struct str text = str_trim(line), rest = text, after = str_skip(text, text.len);
-    uint64_t number;
-    while (rest.len) {
-        struct str peek = rest, word = str_word(&peek);
-        bool is_event = !peek.len && word.len > 1 && word.ptr[word.len - 1] == ':';
-        bool is_period = !peek.len && number_parse_u64(word, &number);
-        if (is_event || is_period || is_cpu(word) || parse_time(word, &number)) {
-            after = rest;
-            break;
-        }
-        rest = peek;
+    struct str text = str_trim(line), rest = text, id = str_word(&rest);
+    bool has_id = is_id(id) && has_id_columns(line, id);
+    if (!has_id) {
+        id = str_skip(text, text.len);
+        rest = text;
     }
-    struct str comm = str_trim(str_span(text.ptr, after.ptr));
-    *h = (struct perf_head){.comm = comm, .id = str_skip(comm, comm.len), .rest = after};
-    return comm.len <= COMM_MOST;
+    struct str after = rest;
+    while (str_trim(after).len && !is_field(line, after))
+        str_word(&after);
+    struct str comm = str_trim(str_span(rest.ptr, after.ptr));
+    bool fits = comm.len <= COMM_MOST && !(has_id && comm.len);
+    if (has_id)
+        comm = str_head(id, 0);
+    *h = (struct perf_head){.comm = comm, .id = id, .rest = after};
+    return fits;
 }
 
 #define ADDRESS_COLUMNS 16
+#define FRAME_PC_LEAST 3 /* hexadecimal digits of an address in a header */
+#define FRAME_COLUMNS 18 /* of that address with the spaces before it */
 
 bool perf_is_stack_line(struct str line)
 {
@@ -252,6 +304,22 @@ thread_id perf_thread(struct builder *b, struct str comm, struct str id)
     return builder_thread(b, pid, tid, comm);
 }
 
+/* The mode of -F misc: kernel, user, hypervisor or guest. */
+static bool is_mode(struct str word)
+{
+    return word.len == 1 && memchr("KUHGg", word.ptr[0], 5);
+}
+
+bool perf_parse_frame_in_header(struct str text, struct perf_frame_line *f)
+{
+    struct str rest = str_trim(text);
+    size_t spaces = (size_t)(rest.ptr - text.ptr);
+    if (perf_parse_frame(rest, f, false))
+        return f->pc.len >= FRAME_PC_LEAST;
+    return spaces && spaces + str_word(&rest).len >= FRAME_COLUMNS &&
+           perf_parse_frame(text, f, true) && f->pc.len >= FRAME_PC_LEAST;
+}
+
 struct str perf_parse_fields(struct sample *s, struct str rest, uint64_t *period)
 {
     uint64_t cpu;
@@ -263,10 +331,12 @@ struct str perf_parse_fields(struct sample *s, struct str rest, uint64_t *period
             s->cpu = cpu < CPU_NONE ? (uint32_t)cpu : CPU_NONE;
         } else if (parse_time(word, &s->time)) {
             continue;
+        } else if ((size_t)(word.ptr - rest.ptr) + word.len >= FRAME_COLUMNS) {
+            break; /* the frame */
         } else if (!number_parse_u64(word, period)) {
             bool flags = s->time == TIME_NONE && s->cpu != CPU_NONE && word.len &&
                          word.ptr[word.len - 1] != ':';
-            if (!flags)
+            if (!flags && !(s->time == TIME_NONE && is_mode(word)))
                 break;
         }
     }

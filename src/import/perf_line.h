@@ -19,6 +19,10 @@ struct perf_frame_line {
  * script -F ip,sym), and the pc must have the width of printed addresses. */
 bool perf_parse_frame(struct str line, struct perf_frame_line *f, bool bare);
 
+/* The same for the frame at the end of a header, where only the columns of its address show that it
+ * is one, if the module is missing. `text` has its spaces. */
+bool perf_parse_frame_in_header(struct str text, struct perf_frame_line *f);
+
 /* The frame of that line; with another symbol, one link of its chain "a->b->c". A
  * frame whose line says "(inlined)" has no module yet: see perf_inlined_settle. */
 frame_id perf_frame(struct builder *b, const struct import_options *options,
@@ -63,14 +67,15 @@ struct perf_head {
     bool sure; /* a CPU or a time follows the ID: no frame line has this form */
 };
 
-/* Finds the end of the comm: at the first number that a CPU or a time follows,
- * otherwise at the first number. False if there is none. */
+/* Finds the end of the comm: at the first number that a CPU or a time follows, otherwise at the
+ * last number before the event that has as many columns as perf gives an ID. False if there is
+ * none. */
 bool perf_find_head(struct str line, struct perf_head *h);
 
-/* The beginning of a header line without an ID, as perf script -F comm,ip,sym or -F event,ip,sym
- * prints it: some of comm, CPU, time, period and event; or nothing. It has no other
- * characteristics: only a stack line after it shows that it is a header. False if it cannot be
- * one. */
+/* The beginning of a header line without a comm or an ID, as perf script -F comm,ip,sym, -F
+ * tid,ip,sym or -F event,ip,sym prints it: one of comm and ID, and some of CPU, time, period and
+ * event; or nothing. It has no other characteristics: only a stack line after it shows that it is a
+ * header. `line` has its spaces: numbers differ by their columns. False if it cannot be one. */
 bool perf_find_loose_head(struct str line, struct perf_head *h);
 
 /* Whether the line begins like a frame of a stack: with a tab, and an address at the right of 16

@@ -17,7 +17,13 @@
  *
  * The dots show where the columns are. A line below "---" or "--56.35%--" continues that
  * branch, and a bar below its names begins a branch of it. With -g flat, a value has its
- * names below it; with -g folded, the line of a value has them all. */
+ * names below it; with -g folded, the line of a value has them all. With --hierarchy, a
+ * row is divided by the rows below it, which are indented by 3 columns more:
+ *
+ *   #    Overhead  Command / Symbol
+ *   # ...........  ................
+ *       95.24%     a.out
+ *          95.24%     [.] main */
 #include "import/perf_report.h"
 #include "base/array.h"
 #include "base/number.h"
@@ -27,6 +33,7 @@
 #define DEPTH_MOST 1024 /* lines of a path; perf's own limit is lower */
 #define FLAT_COLUMN 11  /* of the values of -g flat */
 #define BRANCH_WIDTH 11 /* from a branch's bar to its name */
+#define LEVEL_WIDTH 3   /* of a level of --hierarchy */
 #define VALUE_MOST 1e18
 
 enum role {
@@ -60,6 +67,13 @@ struct reader {
     size_t titles_size, titles_cap;
     struct column columns[COLUMNS_MOST];
     size_t column_count; /* 0: not in a table */
+    enum role
+        levels[COLUMNS_MOST]; /* --hierarchy: the roles of the names, outermost first */
+    string_id names[COLUMNS_MOST]; /* of the current row and those around it */
+    size_t level_count;            /* 0: no hierarchy */
+    size_t outermost;              /* the end of the percentages of level 0; 0: unknown */
+    enum role numbers[COLUMNS_MOST]; /* --hierarchy: of the columns before the names */
+    size_t number_count;
     struct open_branch open[OPEN_MOST];
     size_t open_count;
     bool is_group; /* the event is a group: its rows have several values */
@@ -136,6 +150,25 @@ static struct str cell(const struct column *column, struct str line)
     return str_trim(str_head(text, column->end - column->start));
 }
 
+/* "Overhead       Samples  Command / Symbol": the numbers and the levels of --hierarchy, if it is
+ * one. */
+static void read_levels(struct reader *r, struct str titles)
+{
+    struct str text = str_trim(str_skip(titles, 1)), slash = STR(" / ");
+    size_t gap = str_rsearch(str_head(text, str_search(text, slash)), STR("  "));
+    r->level_count = r->number_count = r->outermost = 0;
+    if (str_search(text, slash) == text.len)
+        return;
+    struct str numbers = str_head(text, gap), names = str_trim(str_skip(text, gap));
+    while (numbers.len && r->number_count < COLUMNS_MOST)
+        r->numbers[r->number_count++] = role_of(str_word(&numbers));
+    while (names.len && r->level_count < COLUMNS_MOST) {
+        size_t end = str_search(names, slash);
+        r->levels[r->level_count++] = role_of(str_trim(str_head(names, end)));
+        names = str_skip(names, end + slash.len);
+    }
+}
+
 /* "# ........  ......": sets the columns. */
 static bool read_dots(struct reader *r, struct str line)
 {
@@ -158,6 +191,9 @@ static bool read_dots(struct reader *r, struct str line)
         r->report.has_children |= r->columns[i].role == ROLE_SELF;
     }
     r->column_count = count;
+    read_levels(r, titles);
+    for (size_t i = 0; i < r->number_count; i++)
+        r->report.has_children |= r->numbers[i] == ROLE_SELF;
     return true;
 }
 
@@ -230,79 +266,128 @@ static bool read_percent(struct str text, double *value)
     return number_parse_double(text, value) && *value >= 0 && *value < 1000;
 }
 
+/* The number of a column with that role; true if the role has none. */
+static bool read_number(struct report_row *row, enum role role, struct str text)
+{
+    switch (role) {
+    case ROLE_SAMPLES:
+        return (row->samples = read_count(text)) >= 0;
+    case ROLE_PERIOD:
+        return (row->period = read_count(text)) >= 0;
+    case ROLE_TOTAL:
+        return read_percent(text, &row->total);
+    case ROLE_SELF:
+        return read_percent(text, &row->self);
+    default:
+        return true;
+    }
+}
+
 /* False if the line is not a row: its columns of numbers have none. */
 static bool read_numbers(const struct reader *r, struct str line, struct report_row *row)
 {
     bool has_total = false;
     row->self = row->samples = row->period = -1;
     for (size_t i = 0; i < r->column_count; i++) {
-        struct str text = cell(&r->columns[i], line);
-        double *value = r->columns[i].role == ROLE_SAMPLES  ? &row->samples
-                        : r->columns[i].role == ROLE_PERIOD ? &row->period
-                                                            : NULL;
-        if (value && ((*value = read_count(text)) < 0))
+        if (!read_number(row, r->columns[i].role, cell(&r->columns[i], line)))
             return false;
-        value = r->columns[i].role == ROLE_TOTAL  ? &row->total
-                : r->columns[i].role == ROLE_SELF ? &row->self
-                                                  : NULL;
-        if (value && !read_percent(text, value))
-            return false;
-        has_total |= value == &row->total;
+        has_total |= r->columns[i].role == ROLE_TOTAL;
     }
     if (row->self < 0)
         row->self = row->total;
     return has_total;
 }
 
-static void read_names(struct reader *r, struct str line, struct report_row *row)
+struct row_names {
+    struct str module, other;
+};
+
+static void read_name(struct report *report, struct report_row *row, enum role role,
+                      struct str text, struct row_names *names)
+{
+    uint64_t cpu;
+    switch (role) {
+    case ROLE_COMM:
+        row->thread = builder_thread(report->b, ID_NONE, ID_NONE, text);
+        break;
+    case ROLE_PID:
+        read_pid(report, row, text);
+        break;
+    case ROLE_CPU:
+        if (number_parse_u64(text, &cpu) && cpu < CPU_NONE)
+            row->cpu = (uint32_t)cpu;
+        break;
+    case ROLE_MODULE:
+        names->module = text;
+        break;
+    case ROLE_SYMBOL:
+        read_symbol(report, row, text);
+        break;
+    case ROLE_OTHER:
+        names->other = text;
+        break;
+    default:
+        break;
+    }
+}
+
+static void add_row(struct reader *r, struct report_row *row,
+                    const struct row_names *names)
 {
     struct report *report = &r->report;
-    struct str module = STR(""), other = STR("");
-    for (size_t i = 0; i < r->column_count; i++) {
-        struct str text = cell(&r->columns[i], line);
-        uint64_t cpu;
-        switch (r->columns[i].role) {
-        case ROLE_COMM:
-            row->thread = builder_thread(report->b, ID_NONE, ID_NONE, text);
-            break;
-        case ROLE_PID:
-            read_pid(report, row, text);
-            break;
-        case ROLE_CPU:
-            if (number_parse_u64(text, &cpu) && cpu < CPU_NONE)
-                row->cpu = (uint32_t)cpu;
-            break;
-        case ROLE_MODULE:
-            module = text;
-            break;
-        case ROLE_SYMBOL:
-            read_symbol(report, row, text);
-            break;
-        case ROLE_OTHER:
-            other = text;
-            break;
-        default:
-            break;
-        }
-    }
     if (!row->name)
-        row->label = builder_string(report->b, other.len ? other : module);
-    row->module = builder_module(report->b, module, STR(""));
+        row->label =
+            builder_string(report->b, names->other.len ? names->other : names->module);
+    row->module = builder_module(report->b, names->module, STR(""));
+    struct report_row *added =
+        ARRAY_APPEND(&report->arena, report->rows, report->row_count, report->row_cap);
+    if (added)
+        *added = *row;
+    r->open_count = 0;
+    r->is_flat = false;
+}
+
+/* A row of --hierarchy. Only those of the innermost level count: the others are their sums. */
+static bool read_level(struct reader *r, struct str line, struct report_row *row)
+{
+    struct str rest = line;
+    size_t end = str_find(line, '%');
+    if (end == line.len || str_starts(str_trim(line), STR("no entry >= ")))
+        return end < line.len;
+    row->self = row->samples = row->period = -1;
+    for (size_t i = 0; i < r->number_count; i++)
+        if (!read_number(row, r->numbers[i], str_word(&rest)))
+            return false;
+    r->outermost = r->outermost ? r->outermost : end;
+    size_t level = (end - r->outermost) / LEVEL_WIDTH;
+    if (end < r->outermost || level >= r->level_count)
+        return false;
+    r->names[level] = builder_string(r->report.b, str_trim(rest));
+    if (level + 1 < r->level_count)
+        return true;
+    struct row_names names = {STR(""), STR("")};
+    for (size_t i = 0; i <= level; i++)
+        read_name(&r->report, row, r->levels[i],
+                  profile_string(r->report.b->profile, r->names[i]), &names);
+    if (row->self < 0)
+        row->self = row->total;
+    add_row(r, row, &names);
+    return true;
 }
 
 static bool read_row(struct reader *r, struct str line)
 {
-    struct report *report = &r->report;
-    struct report_row row = {.cpu = CPU_NONE, .first_node = (uint32_t)report->node_count};
+    struct report_row row = {.cpu = CPU_NONE,
+                             .first_node = (uint32_t)r->report.node_count};
+    struct row_names names = {STR(""), STR("")};
+    if (r->level_count)
+        return read_level(r, line, &row);
     if (!read_numbers(r, line, &row))
         return false;
-    read_names(r, line, &row);
-    struct report_row *added =
-        ARRAY_APPEND(&report->arena, report->rows, report->row_count, report->row_cap);
-    if (added)
-        *added = row;
-    r->open_count = 0;
-    r->is_flat = false;
+    for (size_t i = 0; i < r->column_count; i++)
+        read_name(&r->report, &row, r->columns[i].role, cell(&r->columns[i], line),
+                  &names);
+    add_row(r, &row, &names);
     return true;
 }
 

@@ -170,6 +170,7 @@ static bool parse_rest(struct perf_reader *r, struct str rest)
 {
     struct perf_frame_line line;
     uint64_t lost;
+    struct str text = rest;
     rest = str_trim(rest);
     r->header_frame = 0;
     if (rest.len == 0)
@@ -181,7 +182,7 @@ static bool parse_rest(struct perf_reader *r, struct str rest)
             r->b->profile->facts.lost += lost;
         return false;
     }
-    if (perf_parse_frame(rest, &line, false) && line.pc.len >= 3)
+    if (perf_parse_frame_in_header(text, &line))
         r->header_frame =
             perf_frame(r->b, r->options, &line, name_without_offset(line.symbol), false);
     return true;
@@ -229,7 +230,8 @@ static void drop_loose(struct perf_reader *r)
 static bool hold_loose(struct perf_reader *r, struct str text)
 {
     struct perf_head head;
-    if (text.len >= sizeof r->loose.room || !perf_find_loose_head(text, &head))
+    if (text.len >= sizeof r->loose.room ||
+        (text.len && !perf_find_loose_head(text, &head)))
         return false;
     memcpy(r->loose.room, text.ptr, text.len);
     r->loose.length = text.len;
@@ -442,12 +444,12 @@ static void read_new_line(struct perf_reader *r, struct str line, struct str tex
             return;
     }
     r->only_frames = false;
-    if (perf_is_annotation(text)) {
+    if (perf_is_annotation(text) && (indented || r->in_sample)) {
         r->has_locations = true;
         locate_frame(r, text);
         return;
     }
-    if (r->in_sample || !hold_loose(r, text))
+    if (r->in_sample || !hold_loose(r, line))
         builder_warn(r->b, NEITHER, r->lines.number, (uint64_t)(text.ptr - line.ptr) + 1,
                      line);
 }
@@ -525,13 +527,16 @@ static bool has_loose_headers(struct str head)
     for (size_t lines = 0; head.len && lines < 400; lines++) {
         struct str line = str_cut(&head, '\n'), text = str_trim(line);
         bool is_stack = perf_is_stack_line(line);
-        if (text.len && !is_stack && (!before_stack || !perf_find_loose_head(text, &h)))
+        if (text.len && !is_stack && (!before_stack || !perf_find_loose_head(line, &h)))
             return false;
         found |= is_stack;
         before_stack = text.len == 0;
     }
     return found;
 }
+
+/* Indented tables begin with numbers, too. */
+#define BARE_PC_LEAST 4
 
 static int perf_probe(struct str head)
 {
@@ -551,7 +556,8 @@ static int perf_probe(struct str head)
         if (likeness)
             continue;
         if ((headers || likely) &&
-            perf_parse_frame(line, &frame, byte_is_space(line.ptr[0])))
+            perf_parse_frame(line, &frame, byte_is_space(line.ptr[0])) &&
+            (!frame.is_bare || frame.pc.len >= BARE_PC_LEAST))
             frames++;
         else if (!perf_is_annotation(line))
             others++;

@@ -16,9 +16,12 @@ static const struct named_unit {
     {"s", 1e9, UNIT_NANOSECONDS},
     {"sec", 1e9, UNIT_NANOSECONDS},
     {"min", 60e9, UNIT_NANOSECONDS},
+    {"mins", 60e9, UNIT_NANOSECONDS},
     {"h", 3600e9, UNIT_NANOSECONDS},
+    {"hrs", 3600e9, UNIT_NANOSECONDS},
     {"B", 1, UNIT_BYTES},
     {"Bytes", 1, UNIT_BYTES},
+    {"kB", 1024, UNIT_BYTES}, /* of pprof */
     {"KB", 1024, UNIT_BYTES},
     {"KiB", 1024, UNIT_BYTES},
     {"MB", 1048576, UNIT_BYTES},

@@ -72,6 +72,18 @@ status 0 stoke fold in.folded -o pipe
 wait $!
 same in.folded got
 [ -p pipe ] || fail "the pipe is gone"
+
+# A full disk and the limit of file sizes are errors with a message.
+if [ -c /dev/full ]; then
+    for words in 'fold in.folded' 'report in.folded' 'info in.folded' --help --version 'help formats' 'fold --help'; do
+        # shellcheck disable=SC2086
+        status 1 sh -c 'stoke "$@" >/dev/full' stoke $words
+        says 'standard output: cannot write: No space left'
+    done
+fi
+status 1 sh -c 'ulimit -f 1; stoke flamegraph in.folded -o limited.svg'
+says 'limited.svg: cannot write: File too large'
+[ ! -e limited.svg ] || fail "a part of a picture was left"
 [ -z "$(find . -name '*.tmp')" ] || fail "something was left: $(find . -name '*.tmp')"
 
 # A page has only source files that the user or a line table names; links are not followed.
