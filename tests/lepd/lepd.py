@@ -9,91 +9,13 @@ import os
 import re
 import resource
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
-import threading
 import time
 
 import tap
-
-PIECE = 2048  # LEPV's recv
-END = b"lepdendstring"
-HELLO = b'{"method": "SayHello"}'
-
-
-class Daemon:
-    """A daemon of the test's own, on a free port."""
-
-    def __init__(self, folder):
-        self.errors = os.path.join(folder, "errors")
-        with open(self.errors, "wb") as file:
-            self.process = subprocess.Popen(
-                [tap.STOKE, "daemon", "--store", os.path.join(folder, "h.db"), "--window", "2",
-                 "--rate", "97", "--lepd", "127.0.0.1:0"], stderr=file)
-        self.port = None
-
-    def report(self):
-        with open(self.errors, encoding="utf-8") as file:
-            return file.read()
-
-    def wait(self):
-        """True if it serves; false if it ended."""
-        while self.process.poll() is None:
-            match = re.search(r"connect to port (\d+)", self.report())
-            if match:
-                self.port = int(match[1])
-                return True
-            time.sleep(0.05)
-        return False
-
-    def resident(self):
-        with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as file:
-            return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1])
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-        return self.process.wait(tap.TIMEOUT)
-
-
-def connect(daemon):
-    return socket.create_connection(("127.0.0.1", daemon.port), tap.TIMEOUT)
-
-
-def call(daemon, method):
-    """A result as LEPV's client gets it: pieces up to the one with the end, which it removes."""
-    with connect(daemon) as sock:
-        sock.sendall(json.dumps({"method": method}).encode())
-        received = b""
-        while True:
-            data = sock.recv(PIECE)
-            if not data:
-                raise AssertionError(f"{method}: the connection ended after {received[-80:]!r}")
-            received += data
-            if END in received and received.endswith(b"}\n"):
-                break
-            if received == b"{\n}\n":
-                return None
-        return json.loads(received.replace(END, b""))["result"]
-
-
-def lines_of(daemon, method):
-    result = call(daemon, method)
-    return result.strip().split("\n") if result is not None else []
-
-
-def reply(sock):
-    """The next reply of a connection."""
-    received = b""
-    while not received.endswith(b"\n}\n"):
-        data = sock.recv(1)
-        if not data:
-            break
-        received += data
-    return received
-
+from lepd_client import HELLO, Daemon, call, connect, lines_of, reply
 
 # --- LEPV's panels (continuous.md, section 7) -----------------------------------------------
 
@@ -344,7 +266,7 @@ def half_closed(daemon):
 
 
 def brackets(daemon):
-    """300,000 brackets get an error, and the server continues."""
+    """300,000 brackets get an error, and the server goes on."""
     with connect(daemon) as sock:
         try:
             sock.sendall(b"[" * 300000)
@@ -409,40 +331,11 @@ def flood(daemon):
     return f"{sent >> 10} KiB sent, the daemon grew by {grown} KiB"
 
 
-def speed(daemon):
-    """Measured and printed, not judged."""
-    clients, rounds, batch = 8, 20, 250
-    answers = []
-
-    def run():
-        got = 0
-        with connect(daemon) as sock:
-            for _ in range(rounds):
-                sock.sendall(HELLO * batch)
-                left = batch
-                while left:
-                    data = sock.recv(1 << 16)
-                    got += len(data)
-                    left -= data.count(b"Hello")
-                    if not data:
-                        break
-        answers.append(got)
-
-    started = time.perf_counter()
-    threads = [threading.Thread(target=run) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    took = time.perf_counter() - started
-    return f"{clients * rounds * batch / took:.0f} requests/s by {clients} clients that send {batch} at a time"
-
-
 ATTACKS = {
     "SayHello beside flame calls": hello_order, "a request one byte at a time": byte_by_byte,
     "pipelined requests": pipelined, "a client that closes its side": half_closed,
     "300,000 brackets": brackets, "a long result for a slow client": long_results,
-    "idle connections": idle_connections, "a flood of requests": flood, "speed": speed,
+    "idle connections": idle_connections, "a flood of requests": flood,
 }
 
 
