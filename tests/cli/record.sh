@@ -105,7 +105,7 @@ for keep in '' --keep-stacks; do
     [ "$(awk '!/;main;/ {n += $NF} END {print n + 0}' folded)" -lt 20 ] ||
         fail "stacks are broken: $(cat folded)"
 done
-[ $(($(wc -c <dwarf.data) * 50)) -lt "$(wc -c <dwarf--keep-stacks.data)" ] ||
+[ $(($(wc -c <dwarf.data) * 10)) -lt "$(wc -c <dwarf--keep-stacks.data)" ] ||
     fail "unwinding saves too little"
 status 3 stoke record -g dwarf,128 -F 999 -o cut.data ./plain 100
 says '% of stacks are truncated: .*(-g dwarf,512 dumps more'
