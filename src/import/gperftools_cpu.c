@@ -216,9 +216,7 @@ static bool gperftools_cpu_read(struct source *in, const struct import_options *
                                 struct builder *b, struct error *err)
 {
     struct cpu_reader r = {.b = b, .options = options, .in = in, .err = err, .width = 8};
-    bool ok = mapped_init(&r.mapped, b, options);
-    if (!ok)
-        b->profile->arena.failed = true;
+    bool ok = mapped_init(&r.mapped, b, options) || error_memory(err);
     ok = ok && read_header(&r) && read_stacks(&r) && read_maps(&r);
     if (ok && !r.arena.failed && mapped_finish(&r.mapped, drop_none))
         add_samples(&r);

@@ -35,17 +35,20 @@ fi
 
 # A format that is given and does not match the file.
 cp "$TESTS/man/perf.txt" perf.txt
-status 0 stoke fold --format perf in.folded
-says 'in.folded looks like folded, but is read as perf because of --format'
-status 0 stoke fold --format perf - <in.folded
+printf 'main;work 20000\n' >forced.folded # the number has the columns of an ID
+status 0 stoke fold --format perf forced.folded
+says 'forced.folded looks like folded, but is read as perf because of --format'
+status 0 stoke fold --format perf - <forced.folded
 says 'standard input looks like folded'
+status 1 stoke fold --format perf in.folded
+says 'try: without --format: it looks like folded, not perf'
 status 1 stoke fold --format speedscope in.folded
 says 'try: without --format: it looks like folded, not speedscope'
 status 1 stoke fold --format folded perf.txt
 says 'it looks like perf, not folded'
 status 0 stoke fold --format perf perf.txt
 [ ! -s err ] || fail "it says something: $(cat err)"
-status 0 stoke fold -q --format perf in.folded
+status 0 stoke fold -q --format perf forced.folded
 [ ! -s err ] || fail "--quiet says something: $(cat err)"
 
 # Directories: those of perf record --threads are read, others are not.

@@ -20,6 +20,8 @@ static void units_are_known(void **state)
     check("4.9 s  100.0%", 4.9 * 1e9, 0.1 * 1e9, "  100.0%");
     check("17ms", 17e6, 1e6, "");
     check("3 ns", 3, 0, "");
+    check("1.50kB   main.f", 1.5 * 1024, 0.01 * 1024, "   main.f");
+    check("2hrs", 7200e9, 3600e9, "");
     check("532 cycles    0.0%", 532, 0, "    0.0%");
     check("12 things", 12, 0, " things");
     assert_true(quantity_take(&text, &q));
