@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/format.h"
 #include "model/name.h"
+#include "model/sample_labels.h"
 #include "os/file.h"
 #include "os/proc.h"
 
@@ -95,7 +96,17 @@ static bool name_locations(struct naming *n, const struct resolver *resolver)
 
 /* --- The profile -------------------------------------------------------------------- */
 
-enum heap_event { PEAK, LEAKED, ALLOCATED, ALLOCATIONS, TEMPORARY, LIVE, HEAP_EVENTS };
+enum heap_event {
+    PEAK,
+    LEAKED,
+    ALLOCATED,
+    ALLOCATIONS,
+    TEMPORARY,
+    LIVE,
+    FREED,
+    RELEASES,
+    HEAP_EVENTS
+};
 
 static const struct {
     const char *name;
@@ -103,6 +114,7 @@ static const struct {
 } heap_events[HEAP_EVENTS] = {
     {"peak", UNIT_BYTES},        {"leaked", UNIT_BYTES},    {"allocated", UNIT_BYTES},
     {"allocations", UNIT_COUNT}, {"temporary", UNIT_COUNT}, {"live", UNIT_BYTES},
+    {"freed", UNIT_BYTES},       {"releases", UNIT_COUNT},
 };
 
 /* State of adding the samples. */
@@ -114,7 +126,22 @@ struct adding {
     stack_id *stacks; /* of the builder, by those of `e` */
     stack_id unknown;
     thread_id *threads;
+    label_set_id sizes[HEAP_SIZES]; /* with the label of the class */
+    label_id lifetimes[HEAP_LIFETIMES];
 };
+
+static void make_labels(struct adding *a)
+{
+    char room[32];
+    for (unsigned i = 0; i < HEAP_SIZES; i++) {
+        heap_size_name(i, room, sizeof room);
+        a->sizes[i] = builder_label_set_add(
+            a->b, 0, builder_label_text(a->b, STR("size"), str_of(room)));
+    }
+    for (unsigned i = 0; i < HEAP_LIFETIMES; i++)
+        a->lifetimes[i] =
+            builder_label_text(a->b, STR("lifetime"), str_of(heap_lifetime_name(i)));
+}
 
 /* A time of the records on the monotonic clock. */
 static uint64_t time_of(const struct adding *a, uint64_t units)
@@ -135,13 +162,13 @@ static struct sample sample_of(const struct adding *a, const struct heap_site *s
                            .stack = stack ? stack : a->unknown};
 }
 
-static void add_weight(const struct adding *a, struct sample *s, enum heap_event event,
-                       double weight)
+static void add_weight(const struct adding *a, struct sample *s, label_set_id labels,
+                       enum heap_event event, double weight)
 {
     s->event = a->events[event];
     s->weight = weight;
     if (weight > 0 || weight < 0)
-        builder_add_mapped(a->b, s);
+        builder_add_mapped_labelled(a->b, s, labels);
 }
 
 /* What happened at a site in a slice of time. */
@@ -149,22 +176,40 @@ static void add_slice(const struct adding *a, const struct heap_slice *slice)
 {
     const struct heap_site *site = &a->e->sites[slice->site];
     struct sample s = sample_of(a, site, heap_slice_end(&a->e->timeline, slice));
+    label_set_id labels = a->sizes[site->size_class];
     s.count = (uint64_t)(slice->count + 0.5);
     s.event = a->events[ALLOCATIONS];
     s.weight = slice->count;
     if (slice->count > 0)
-        builder_add(a->b, &s);
-    add_weight(a, &s, ALLOCATED, slice->bytes);
-    add_weight(a, &s, TEMPORARY, slice->temporary);
-    add_weight(a, &s, LEAKED, slice->leaked);
-    add_weight(a, &s, LIVE, slice->change);
+        builder_add_labelled(a->b, &s, labels);
+    add_weight(a, &s, labels, ALLOCATED, slice->bytes);
+    add_weight(a, &s, labels, TEMPORARY, slice->temporary);
+    add_weight(a, &s, labels, LEAKED, slice->leaked);
+    add_weight(a, &s, labels, LIVE, slice->change);
 }
 
 static void add_peak(const struct adding *a, const struct heap_site *site)
 {
     struct sample s = sample_of(a, site, a->e->peak_time);
     s.count = (uint64_t)(site->count + 0.5);
-    add_weight(a, &s, PEAK, heap_site_peak(a->e, site));
+    add_weight(a, &s, a->sizes[site->size_class], PEAK, heap_site_peak(a->e, site));
+}
+
+/* What was released of a site, by lifetime, at the end. */
+static void add_releases(const struct adding *a, size_t number)
+{
+    const struct heap_site *site = &a->e->sites[number];
+    const struct heap_releases *releases = &a->e->releases[number];
+    struct sample s = sample_of(a, site, a->collected->end);
+    for (unsigned i = 0; i < HEAP_LIFETIMES; i++) {
+        if (!(releases->count[i] > 0))
+            continue;
+        label_set_id labels =
+            builder_label_set_add(a->b, a->sizes[site->size_class], a->lifetimes[i]);
+        s.count = (uint64_t)(releases->count[i] + 0.5);
+        add_weight(a, &s, labels, FREED, releases->bytes[i]);
+        add_weight(a, &s, labels, RELEASES, releases->count[i]);
+    }
 }
 
 static void add_samples(struct naming *n, const struct heap_collect_result *collected)
@@ -181,11 +226,14 @@ static void add_samples(struct naming *n, const struct heap_collect_result *coll
     a.threads = builder_map_threads(n->b, raw);
     if (!a.stacks || !a.threads)
         return;
+    make_labels(&a);
     builder_map_runs(n->b, raw, n->runs, n->frames, a.stacks);
     for (size_t i = 1; i < e->timeline.count; i++)
         add_slice(&a, &e->timeline.slices[i]);
-    for (size_t i = 1; i < e->site_count; i++)
+    for (size_t i = 1; i < e->site_count; i++) {
         add_peak(&a, &e->sites[i]);
+        add_releases(&a, i);
+    }
     n->b->profile->facts.time_first = time_of(&a, 0);
     n->b->profile->facts.time_last = time_of(&a, collected->end);
 }

@@ -142,6 +142,8 @@ static void sift(struct collector *c, size_t at)
 static void find_records(struct collector *c)
 {
     uint64_t time = now(c);
+    if (time)
+        c->events->unit_ns = (double)(os_clock_monotonic() - c->start_ns) / (double)time;
     c->limit = time > VISIBLE_AFTER ? time - VISIBLE_AFTER : 0;
     c->used_count = c->open_count = 0;
     for (uint32_t i = 0; i < HEAP_LANES; i++) {

@@ -81,16 +81,16 @@ void heap_events_prefetch(const struct heap_events *e, const struct heap_origin 
 
 void heap_origin_reset(struct heap_origin *from, uint32_t pid)
 {
-    uint32_t *sites = from->sites;
-    if (sites)
-        memset(sites, 0, HEAP_STACKS * sizeof *sites);
-    *from = (struct heap_origin){.pid = pid, .sites = sites};
+    uint32_t *groups = from->groups;
+    if (groups)
+        memset(groups, 0, HEAP_STACKS * sizeof *groups);
+    *from = (struct heap_origin){.pid = pid, .groups = groups};
 }
 
 void heap_origin_deinit(struct heap_origin *from)
 {
-    free(from->sites);
-    from->sites = NULL;
+    free(from->groups);
+    from->groups = NULL;
 }
 
 /* --- Live blocks -------------------------------------------------------------------- */
@@ -438,17 +438,43 @@ static stack_id read_stack(struct heap_events *e, const struct heap_process *p,
 
 /* --- Allocations -------------------------------------------------------------------- */
 
-static uint32_t site_of(struct heap_events *e, thread_id thread, stack_id stack)
+/* 0 when memory is short. */
+static uint32_t group_of(struct heap_events *e, thread_id thread, stack_id stack)
 {
     uint64_t *number =
-        idmap_put(&e->site_numbers, &e->arena, (uint64_t)thread << 32 | stack);
-    if (!number || !ARRAY_RESERVE(&e->arena, e->sites, e->site_cap, e->site_count + 1))
+        idmap_put(&e->group_numbers, &e->arena, (uint64_t)thread << 32 | stack);
+    if (!number || !ARRAY_RESERVE(&e->arena, e->groups, e->group_cap, e->group_count + 1))
         return 0;
     if (*number == 0) {
-        *number = e->site_count;
-        e->sites[e->site_count++] = (struct heap_site){.thread = thread, .stack = stack};
+        *number = e->group_count;
+        e->groups[e->group_count++] =
+            (struct heap_group){.thread = thread, .stack = stack};
     }
     return (uint32_t)*number;
+}
+
+static uint32_t new_site(struct heap_events *e, const struct heap_group *group,
+                         unsigned size_class)
+{
+    size_t count = e->site_count;
+    if (!ARRAY_RESERVE(&e->arena, e->sites, e->site_cap, count + 1) ||
+        !ARRAY_RESERVE(&e->arena, e->releases, e->release_cap, count + 1))
+        return 0;
+    e->sites[count] = (struct heap_site){
+        .thread = group->thread, .stack = group->stack, .size_class = size_class};
+    e->releases[count] = (struct heap_releases){.bytes = {0}};
+    e->site_count++;
+    return (uint32_t)count;
+}
+
+/* 0 when memory is short. */
+static uint32_t site_of(struct heap_events *e, uint32_t group, uint64_t size)
+{
+    unsigned size_class = heap_size_class(size);
+    uint32_t *site = &e->groups[group].sites[size_class];
+    if (group && !*site)
+        *site = new_site(e, &e->groups[group], size_class);
+    return group ? *site : 0;
 }
 
 /* How many allocations the sample stands for. */
@@ -510,32 +536,32 @@ static void number_stack(struct heap_events *e, struct heap_origin *from,
         e->damaged++;
         return;
     }
-    if (!from->sites)
-        from->sites = calloc(HEAP_STACKS, sizeof *from->sites);
-    if (from->sites)
-        from->sites[r->address] = site_of(e, from->thread, find_stack(e, p, r));
+    if (!from->groups)
+        from->groups = calloc(HEAP_STACKS, sizeof *from->groups);
+    if (from->groups)
+        from->groups[r->address] = group_of(e, from->thread, find_stack(e, p, r));
     else
         e->failed = true;
 }
 
-/* The site of an allocation; of an unknown stack if its number was never given. */
-static uint32_t find_site(struct heap_events *e, const struct heap_origin *from,
-                          const struct heap_process *p, const struct heap_entry *r)
+/* The group of an allocation; of an unknown stack if its number was never given. */
+static uint32_t find_group(struct heap_events *e, const struct heap_origin *from,
+                           const struct heap_process *p, const struct heap_entry *r)
 {
     if (r->kind == HEAP_COPIED)
-        return site_of(e, from->thread, unwind(e, p, r->payload));
-    uint32_t site = from->sites ? from->sites[r->stack] : 0;
-    if (site)
-        return site;
+        return group_of(e, from->thread, unwind(e, p, r->payload));
+    uint32_t group = from->groups ? from->groups[r->stack] : 0;
+    if (group)
+        return group;
     e->damaged++;
-    return site_of(e, from->thread, 0);
+    return group_of(e, from->thread, 0);
 }
 
 static void allocate(struct heap_events *e, const struct heap_origin *from,
                      struct heap_process *p, const struct heap_entry *r)
 {
     double weight = weight_of(e, r->size), bytes = nearbyint((double)r->size * weight);
-    uint32_t site = find_site(e, from, p, r);
+    uint32_t site = site_of(e, find_group(e, from, p, r), r->size);
     if (!site) {
         e->failed = true;
         return;
@@ -551,10 +577,27 @@ static void allocate(struct heap_events *e, const struct heap_origin *from,
     if (r->flags & HEAP_UNTRACKED)
         e->untracked++;
     else
-        add_block(
-            e, p,
-            &(struct heap_block){
-                .address = r->address, .time = r->time, .site = site, .bytes = bytes});
+        add_block(e, p,
+                  &(struct heap_block){.address = r->address,
+                                       .time = r->time,
+                                       .site = site,
+                                       .count = (float)weight,
+                                       .bytes = bytes});
+}
+
+/* Counts a release of a block with a lifetime of that class; with -1, it did not happen. */
+static void count_release(struct heap_events *e, const struct heap_block *block,
+                          unsigned lifetime, double sign)
+{
+    struct heap_releases *releases = &e->releases[block->site];
+    releases->bytes[lifetime] += sign * block->bytes;
+    releases->count[lifetime] += sign * (double)block->count;
+}
+
+static unsigned lifetime_of(const struct heap_events *e, const struct heap_block *block,
+                            uint64_t end)
+{
+    return heap_lifetime_class(end - block->time, e->unit_ns);
 }
 
 /* A block that is freed before any other event of its process was temporary. Between
@@ -565,6 +608,8 @@ static void free_block(struct heap_events *e, struct heap_process *p,
     struct heap_block block;
     bool is_known = release(e, p, r->address, r->time, &block);
     e->unknown += !is_known;
+    if (is_known)
+        count_release(e, &block, lifetime_of(e, &block, r->time), 1);
     if (is_known && !e->sample_bytes && p->last == block.site + 1 &&
         p->last_address == block.address) {
         e->sites[block.site].temporary += 1;
@@ -579,8 +624,12 @@ static void apply_move(struct heap_events *e, struct heap_origin *from,
     if (r->kind == HEAP_MOVING) {
         from->is_moving = release(e, p, r->address, r->time, &from->moving);
         e->unknown += !from->is_moving;
+        from->lifetime = from->is_moving ? lifetime_of(e, &from->moving, r->time) : 0;
+        if (from->is_moving)
+            count_release(e, &from->moving, from->lifetime, 1);
         p->last = 0;
     } else if (from->is_moving && from->moving.address == r->address) {
+        count_release(e, &from->moving, from->lifetime, -1);
         add_block(e, p, &from->moving);
         from->is_moving = false;
     }
@@ -652,12 +701,17 @@ bool heap_events_init(struct heap_events *e, const struct resolver *resolver,
     if (!builder_init(&e->raw, BUILD_COUNT) ||
         !ARRAY_RESERVE(&e->arena, e->files, e->file_cap, 1) ||
         !ARRAY_RESERVE(&e->arena, e->locations, e->location_cap, 1) ||
+        !ARRAY_RESERVE(&e->arena, e->groups, e->group_cap, 1) ||
+        !ARRAY_RESERVE(&e->arena, e->releases, e->release_cap, 1) ||
         !ARRAY_RESERVE(&e->arena, e->sites, e->site_cap, 1))
         return false;
     e->files[0] = (struct heap_file){.path = STR("")};
     e->locations[0] = (struct heap_location){.file = 0};
     e->sites[0] = (struct heap_site){.thread = 0};
-    e->file_count = e->location_count = e->site_count = 1;
+    e->groups[0] = (struct heap_group){.thread = 0};
+    e->releases[0] = (struct heap_releases){.bytes = {0}};
+    e->unit_ns = 1;
+    e->file_count = e->location_count = e->site_count = e->group_count = 1;
     return true;
 }
 

@@ -11,9 +11,10 @@
 #include "base/idmap.h"
 #include "model/builder.h"
 #include "model/resolver.h"
+#include "record/heap_classes.h"
 #include "record/heap_timeline.h"
 
-/* Allocations of one thread at one stack. In a sampled recording, the values are
+/* Allocations of one thread at one stack, of one class of sizes. In a sampled recording, the values are
  * estimates of all allocations: each sample counts 1 / P(it was sampled) times. */
 struct heap_site {
     thread_id thread; /* of `raw` */
@@ -24,6 +25,19 @@ struct heap_site {
     double at_peak;
     uint64_t peak;  /* number of the peak that at_peak belongs to */
     uint32_t slice; /* its last one in the timeline, or 0 */
+    uint32_t size_class;
+};
+
+/* What was released of a site, by its lifetime. */
+struct heap_releases {
+    double bytes[HEAP_LIFETIMES], count[HEAP_LIFETIMES];
+};
+
+/* The sites of one thread at one stack. */
+struct heap_group {
+    thread_id thread;
+    stack_id stack;
+    uint32_t sites[HEAP_SIZES]; /* by class; 0: none */
 };
 
 /* An address in a file. */
@@ -44,6 +58,7 @@ struct heap_file {
 struct heap_block {
     uint64_t address, time;
     uint32_t site;
+    float count;  /* of allocations that it stands for */
     double bytes; /* weighted */
 };
 
@@ -67,14 +82,15 @@ struct heap_process {
     uint64_t last_address;
 };
 
-/* Where records come from: a thread. Zeroed for a new thread, except for `sites`. */
+/* Where records come from: a thread. Zeroed for a new thread, except for `groups`. */
 struct heap_origin {
     uint32_t pid;
     uint32_t process; /* index + 1 */
     thread_id thread;
     bool is_moving;           /* between the records of a realloc, */
-    struct heap_block moving; /* of this block */
-    uint32_t *sites;          /* by number of the stack; owned, or NULL */
+    struct heap_block moving; /* of this block, */
+    unsigned lifetime;        /* with a lifetime of this class */
+    uint32_t *groups;         /* by number of the stack; owned, or NULL */
 };
 
 /* A record of any kind. */
@@ -98,18 +114,21 @@ struct heap_events {
     struct builder raw; /* threads, and stacks of locations */
     struct spaces spaces;
     struct idmap by_pid; /* index + 1 of the latest image */
-    struct idmap file_numbers, location_numbers, site_numbers;
+    struct idmap file_numbers, location_numbers, group_numbers;
     struct idmap stack_numbers; /* stack_id + 1, by the library's hash */
     struct heap_process *processes;
     struct heap_file *files;         /* [0] is unknown */
     struct heap_location *locations; /* [0] is unused */
     struct heap_site *sites;         /* [0] is unused */
+    struct heap_releases *releases;  /* by site */
+    struct heap_group *groups;       /* [0] is unused */
     size_t process_count, process_cap, file_count, file_cap, location_count, location_cap,
-        site_count, site_cap;
+        site_count, site_cap, release_cap, group_count, group_cap;
 
     struct heap_timeline timeline;
     struct heap_slice no_slice; /* instead of one of the timeline, when out of memory */
     uint64_t now;               /* time of the last record */
+    double unit_ns;             /* of times, as far as it is known; the caller sets it */
     double live, most;          /* bytes, now and at the peak */
     uint64_t peak;              /* number of the largest peak so far */
     uint64_t peak_time;

@@ -17,6 +17,10 @@ static void check_totals(const struct heap_events *e)
         double least = -1e-6 * (1 + site->bytes);
         CHECK(site->leaked <= site->bytes - least);
         CHECK(site->leaked >= least && site->temporary <= site->count - least);
+        double bytes = 0;
+        for (int j = 0; j < HEAP_LIFETIMES; j++)
+            bytes += e->releases[i].bytes[j];
+        CHECK(bytes >= least && bytes <= site->bytes - least);
         peak += heap_site_peak(e, site);
         most += site->bytes;
     }

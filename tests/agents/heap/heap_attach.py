@@ -394,6 +394,38 @@ def check_refusals():
     REPORT.result("refused: a process that has ended", why)
 
 
+# --- Containers -------------------------------------------------------------------------------
+
+def check_containers():
+    """Recorded are processes that see the same library, also from the inside of their namespaces.
+    Others are refused with what to do."""
+    if not shutil.which("unshare") or tap.run(["unshare", "-m", "-p", "-f", "true"])[0] != 0:
+        REPORT.skip("processes in other namespaces", "no namespaces can be made here")
+        return
+    target = Target(command=["unshare", "-m", PROGRAM, "0", "0", "0"])
+    recorder = Recorder(target.pid, "--full")
+    target.send("known")
+    status = recorder.stop()
+    why = "" if status == 0 else recorder.messages
+    why += target.end() + compare(recorder.path, [("allocated", "known", KNOWN), ("leaked", "known", KNOWN_LEAKED)])
+    REPORT.result("in another mount namespace that has the library", why)
+
+    hide = f"mount -t tmpfs none {os.path.dirname(LIBRARY)} && exec {PROGRAM} 0 0 0"
+    check_refused("in a mount namespace without the library", Target(command=["unshare", "-m", "sh", "-c", hide]),
+                  "it is in another root folder, such as a container's: run stoke there")
+
+    target = Target(command=["unshare", "-p", "-f", PROGRAM, "0", "0", "0"])
+    target.pid = wait_until(lambda: children(target.process.pid))[0]
+    check_refused("in another PID namespace", target, "is in another PID namespace, such as a container")
+
+    path = os.path.join(FOLDER.name, "inside.stoke")
+    script = (f"mkfifo {FOLDER.name}/in; {PROGRAM} 0 0 0 < {FOLDER.name}/in & exec 3> {FOLDER.name}/in; "
+              f"{tap.STOKE} heap --full -p $! --duration 0.1 -o {path} || exit 3; exec 3>&-; wait $!")
+    status, out, err = tap.run(["unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c", script])
+    why = "" if status == 7 and out.endswith(b"end\n") and os.path.exists(path) else f"{status} {out} {err.decode()}"
+    REPORT.result("with stoke in the same PID namespace", why)
+
+
 def main():
     if not os.path.exists(LIBRARY):
         REPORT.skip("stoke heap -p", "libstoke_heap_attach.so is not built here")
@@ -407,6 +439,7 @@ def main():
         check_killed(False)
         check_killed(True)
         check_ends()
+        check_containers()
         if compiler():
             check_loaded()
             check_refusals()

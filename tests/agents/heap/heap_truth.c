@@ -417,6 +417,37 @@ static NOINLINE void moments(void)
     free(blocks[2]);
 }
 
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Blocks of known sizes: 18 with a short life, of which the sum is printed, and 18 that live
+ * for 20 ms or longer. */
+static NOINLINE void histograms(void)
+{
+    static const size_t of[] = {15, 16, 100, 1500, 3 << 20};
+    static const unsigned times[] = {3, 5, 7, 2, 1};
+    void *blocks[18];
+    unsigned count = 0;
+    uint64_t before = clock_ns();
+    for (unsigned i = 0; i < 5; i++)
+        for (unsigned n = 0; n < times[i]; n++) {
+            sink = malloc(of[i]);
+            free(sink);
+        }
+    printf("%llu\n", (unsigned long long)(clock_ns() - before));
+    for (unsigned i = 0; i < 5; i++)
+        for (unsigned n = 0; n < times[i]; n++)
+            sink = blocks[count++] = malloc(of[i]);
+    usleep(20000);
+    while (count > 0)
+        free(blocks[--count]);
+    fflush(stdout);
+}
+
 static NOINLINE void killed(void)
 {
     leak(12345);
@@ -437,7 +468,7 @@ int main(int count, char **words)
                  {"sizes", sizes},         {"closes", closes},
                  {"waits", waits},         {"deeper", deeper},
                  {"prologues", prologues}, {"crowd", crowd},
-                 {"moments", moments}};
+                 {"moments", moments},     {"histograms", histograms}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (strcmp(name, cases[i].name) == 0)
             cases[i].run();

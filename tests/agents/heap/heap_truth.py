@@ -162,6 +162,35 @@ def check_moments(folder):
     REPORT.result("moments: the live bytes over time", why)
 
 
+LIFETIMES = ["under 1 us", "1 to 10 us", "10 to 100 us", "100 us to 1 ms", "1 to 10 ms", "10 to 100 ms",
+             "100 ms to 1 s", "1 to 10 s", "10 to 100 s", "100 s and more"]
+
+
+def check_histograms(folder):
+    """What was released, by size and by lifetime. A short life ends before all of them have ended."""
+    path = os.path.join(folder, "heap.stoke")
+    status, out, err = tap.run([tap.STOKE, "heap", "--full", "-o", path, "--", PROGRAM, "histograms"])
+    why = "" if status == 7 and out.strip().isdigit() else f"{status} {out} {err.decode()}"
+
+    def classes(key, event):
+        rows = folded(path, event, "--focus", "^histograms$", "--by", "label:" + key)
+        return {stack[0]: weight for stack, weight in rows.items()}
+    sizes = {} if why else classes("size", "releases")
+    expected = {"1 to 15 bytes": 6, "16 to 31 bytes": 10, "64 to 127 bytes": 14, "1 to 2 KiB": 4, "2 to 4 MiB": 2}
+    why += "" if why or sizes == expected else f"releases by size: {sizes}\n"
+    freed = {} if why else classes("size", "freed")
+    expected = {"1 to 15 bytes": 90, "16 to 31 bytes": 160, "64 to 127 bytes": 1400, "1 to 2 KiB": 6000,
+                "2 to 4 MiB": 6 << 20}
+    why += "" if why or freed == expected else f"freed by size: {freed}\n"
+    lives = {} if why else classes("lifetime", "releases")
+    shorter = 0 if why else sum(1 for power in range(3, 12) if int(out) >= 10 ** power)
+    short = sum(weight for name, weight in lives.items() if LIFETIMES.index(name) <= shorter)
+    long = sum(weight for name, weight in lives.items() if LIFETIMES.index(name) >= 5)
+    right = long == 18 and short == 18 if shorter < 5 else long + short >= 36
+    why += "" if why or right else f"releases by lifetime: {lives}, short ones {out.decode()}\n"
+    REPORT.result("histograms: what was released, by size and lifetime", why)
+
+
 def check_killed(folder):
     status, err, path = record(folder, "killed", "--full")
     got = below(folded(path, "leaked"), "killed") if status == 137 else None
@@ -282,6 +311,7 @@ def main():
         check_loads(folder)
         check_sampled(folder)
         check_moments(folder)
+        check_histograms(folder)
         check_killed(folder)
         check_collector_killed(folder)
         check_preload(folder)
