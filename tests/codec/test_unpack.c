@@ -188,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(unpacks_packed_data),
+        UNIT(unpacks_zstd_frames_in_a_row),
         UNIT(rejects_other_sizes_and_damage),
         UNIT(rejects_decompression_bombs),
         UNIT(rejects_sizes_beyond_memory),
