@@ -43,6 +43,12 @@ static uint64_t read_leb(struct bytes *b, unsigned *bits, uint8_t *last)
 uint64_t bytes_long_uleb(struct bytes *b)
 {
     unsigned bits;
+    if (bytes_left(b) >= 2 && !(b->at[1] & '\x80')) { /* two bytes are frequent, too */
+        uint64_t value = (uint8_t)b->at[0] & 0x7f;
+        value |= (uint64_t)(uint8_t)b->at[1] << 7;
+        b->at += 2;
+        return value;
+    }
     uint8_t last;
     return read_leb(b, &bits, &last);
 }

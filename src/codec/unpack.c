@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/unpack.h"
+#include "base/bytes.h"
 
 #define ROOM_FIRST ((uint64_t)1 << 20)
 
@@ -51,12 +52,36 @@ static bool unpack_known(enum pack kind, struct str packed, uint64_t size,
     return error_set(err, "the %s data is damaged", names[kind]);
 }
 
+/* The size that the header of a zstd frame states; 0: none. */
+static uint64_t size_of_zstd(struct str packed)
+{
+    static const uint8_t ids[] = {0, 1, 2, 4}, sizes[] = {0, 2, 4, 8};
+    struct bytes b = bytes_of(packed, false);
+    if (bytes_u32(&b) != 0xfd2fb528)
+        return 0;
+    uint8_t flags = bytes_u8(&b);
+    bool has_window = !(flags & 0x20);
+    unsigned size = sizes[flags >> 6];
+    bytes_skip(&b, ids[flags & 3] + has_window);
+    if (size == 0 && !has_window)
+        size = 1;
+    uint64_t stated = size ? bytes_number(&b, size) : 0;
+    return b.failed ? 0 : stated + (size == 2 ? 256 : 0);
+}
+
+/* The room of the first attempt. */
+static uint64_t first_room(enum pack kind, struct str packed, uint64_t most)
+{
+    uint64_t stated = kind == PACK_ZSTD ? size_of_zstd(packed) : 0;
+    return stated && stated <= most ? stated : ROOM_FIRST;
+}
+
 /* Doubles the room at each attempt: at most three times the work compared with a known
  * size. */
 static bool unpack_unknown(enum pack kind, struct str packed, const struct limits *limits,
                            struct arena *arena, struct str *out, struct error *err)
 {
-    uint64_t most = bound_of(packed.len, limits), room = ROOM_FIRST;
+    uint64_t most = bound_of(packed.len, limits), room = first_room(kind, packed, most);
     for (;; room = room < most / 2 ? room * 2 : most) {
         struct unpack_run r = {.in = packed, .room = (size_t)room};
         r.out = arena_alloc(arena, r.room);

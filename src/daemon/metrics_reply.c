@@ -56,16 +56,25 @@ static struct column *column_of(struct reply *r, const struct store_metric *m,
     return r->arena.failed ? NULL : c;
 }
 
+/* The values from `start` on; steps of the reply are at least as long as those of the block. */
 static void add_values(const struct reply *r, struct column *c,
                        const struct store_metric *m, uint64_t start)
 {
-    for (size_t i = 0; i < STORE_BLOCK_VALUES; i++) {
-        uint64_t time = start + i * r->block_step;
-        uint64_t at = time >= r->start ? (time - r->start) / r->step : r->count;
-        if (at >= r->count || m->values[i] == STORE_NO_VALUE)
-            continue;
-        c->sums[at] += (double)m->values[i];
-        c->counts[at]++;
+    size_t i = 0;
+    while (i < STORE_BLOCK_VALUES && start + i * r->block_step < r->start)
+        i++;
+    uint64_t since = start + i * r->block_step - r->start;
+    uint64_t at = since / r->step, within = since % r->step;
+    for (; i < STORE_BLOCK_VALUES && at < r->count; i++) {
+        if (m->values[i] != STORE_NO_VALUE) {
+            c->sums[at] += (double)m->values[i];
+            c->counts[at]++;
+        }
+        within += r->block_step;
+        if (within >= r->step) {
+            within -= r->step;
+            at++;
+        }
     }
 }
 

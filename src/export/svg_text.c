@@ -79,16 +79,27 @@ static const char *entity(char c)
     }
 }
 
+/* The length of the text up to the first character that is written in another way. */
+static size_t plain_length(struct str text, bool ascii)
+{
+    static const bool has_entity[128] = {
+        ['&'] = true, ['<'] = true, ['>'] = true, ['"'] = true, ['\''] = true};
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        if (c < 0x80 ? has_entity[c] : ascii)
+            return i;
+    }
+    return text.len;
+}
+
 void svg_escape(struct output *o, struct str clean, bool ascii)
 {
     struct str plain = clean;
-    while (clean.len) {
+    for (;;) {
+        clean = str_skip(clean, plain_length(clean, ascii));
+        if (!clean.len)
+            break;
         const char *escaped = entity(clean.ptr[0]);
-        bool reference = ascii && clean.ptr[0] & '\x80';
-        if (!escaped && !reference) {
-            clean = str_skip(clean, 1);
-            continue;
-        }
         output_str(o, str_span(plain.ptr, clean.ptr));
         if (escaped) {
             output_text(o, escaped);

@@ -82,6 +82,24 @@ static void unpacks_packed_data(void **state)
     }
 }
 
+/* A frame states its own size only. */
+static void unpacks_zstd_frames_in_a_row(void **state)
+{
+    struct arena arena = ARENA_INIT;
+    struct error err;
+    struct str text = some_text(300000), out;
+    (void)state;
+    struct str p = pack(PACK_ZSTD, text);
+    memcpy(packed + p.len, packed, p.len);
+    p.len *= 2;
+    assert_true(unpack(PACK_ZSTD, p, UNPACK_SIZE_UNKNOWN, NULL, &arena, &out, &err));
+    assert_int_equal(out.len, 2 * text.len);
+    assert_true(str_equal(str_head(out, text.len), text));
+    assert_true(str_equal(str_skip(out, text.len), text));
+    arena_deinit(&arena);
+    free((void *)(uintptr_t)text.ptr);
+}
+
 static void rejects_other_sizes_and_damage(void **state)
 {
     struct str text = some_text(100000), out;
@@ -170,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(unpacks_packed_data),
+        UNIT(unpacks_zstd_frames_in_a_row),
         UNIT(rejects_other_sizes_and_damage),
         UNIT(rejects_decompression_bombs),
         UNIT(rejects_sizes_beyond_memory),

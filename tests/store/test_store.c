@@ -331,7 +331,7 @@ static uint64_t digest_counted(struct store *s, uint64_t from, uint64_t to)
 }
 
 /* The same, read from windows: samples that are all retained are never read from sums. */
-static uint64_t digest_kept(struct store *s, uint64_t from, uint64_t to)
+static uint64_t digest_timed(struct store *s, uint64_t from, uint64_t to)
 {
     struct builder b;
     struct error err;
@@ -426,7 +426,7 @@ static void sums_are_those_of_minutes(void **state)
     for (size_t i = 0; i < 100; i++) {
         uint64_t from = (SUMS_START + next_random(40 * 3600)) * second;
         uint64_t to = from + (1 + next_random(50 * 3600)) * second;
-        assert_true(digest_counted(s, from, to) == digest_kept(s, from, to));
+        assert_true(digest_counted(s, from, to) == digest_timed(s, from, to));
     }
     store_close(s);
 }
@@ -483,7 +483,7 @@ static void digest_spans(struct store *s, uint64_t digests[50])
         uint64_t from = PACK_START + next_random(2000), to = from + next_random(900);
         from *= STORE_SECOND;
         to *= STORE_SECOND;
-        digests[i] = digest_kept(s, from, to);
+        digests[i] = digest_timed(s, from, to);
         assert_true(digest_counted(s, from, to) == digests[i]);
     }
 }

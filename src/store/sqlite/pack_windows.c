@@ -6,7 +6,7 @@
 
 #define SPAN ((uint64_t)600)  /* seconds; a part of an hour, so that sums do not change */
 #define DELAY ((uint64_t)120) /* windows can arrive out of order: see rollup.c */
-#define SPANS_BACK 6          /* that a writer which begins, or falls behind, looks at */
+#define SPANS_BACK 6          /* that a writer which begins, or falls behind, checks */
 #define ROWS_MAX ((uint64_t)256 << 10)
 
 struct packing {

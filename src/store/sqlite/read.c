@@ -366,7 +366,7 @@ static bool add_sum(struct reading *r, struct error *err)
 }
 
 /* Sums of times that follow one another have nearly the same rows. */
-static bool read_sum(struct reading *r, struct str data, uint64_t start,
+static bool read_sum(struct reading *r, struct str data, uint64_t start, uint64_t end,
                      struct error *err)
 {
     struct arena scratch = ARENA_INIT;
@@ -375,8 +375,10 @@ static bool read_sum(struct reading *r, struct str data, uint64_t start,
     bool ok = store_rows_decode(data, &scratch, &rows, &count, err) &&
               store_sum_add(&r->sum, rows, count, err);
     arena_deinit(&scratch);
-    if (ok && count)
+    if (ok && count) {
         note_time(r, start);
+        note_time(r, end - STORE_SECOND); /* sums are of complete times */
+    }
     return ok && (r->sum.count <= SUM_MAX || add_sum(r, err));
 }
 
@@ -432,7 +434,7 @@ static bool read_rollup(struct reading *r, sqlite3_stmt *q, uint64_t *from,
     r->b->profile->facts.rate = sqlite3_column_double(q, 2);
     if (lost)
         builder_lost(r->b, start, lost);
-    return read_sum(r, sqlite_bytes(q, 4), start, err);
+    return read_sum(r, sqlite_bytes(q, 4), start, end, err);
 }
 
 /* If times do not matter, sums replace the windows of their hours and days. */

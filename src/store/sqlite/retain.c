@@ -5,7 +5,7 @@
  * system. */
 #define WINDOWS_AT_ONCE "16"
 #define BLOCKS_AT_ONCE "64"
-#define PAGES_AT_ONCE "256"
+#define PAGES_AT_ONCE 256
 
 static bool remove_old(struct sqlite_store *s, uint64_t before, struct error *err)
 {
@@ -113,6 +113,17 @@ static bool remove_old_stacks(struct sqlite_store *s, struct error *err)
         err);
 }
 
+/* A few unused pages are for the next windows; more are returned to the file system. */
+static bool return_pages(struct sqlite_store *s, struct error *err)
+{
+    char sql[64];
+    uint64_t unused = 0;
+    if (!sqlite_number(s, "PRAGMA freelist_count", &unused))
+        return sqlite_failed(s, "cannot read the store", err);
+    format_text(sql, sizeof sql, "PRAGMA incremental_vacuum(%d)", PAGES_AT_ONCE);
+    return unused <= PAGES_AT_ONCE || sqlite_run(s, sql, err);
+}
+
 bool sqlite_store_retain(struct store *base, const struct store_limits *limits,
                          uint64_t now, struct error *err)
 {
@@ -126,10 +137,9 @@ bool sqlite_store_retain(struct store *base, const struct store_limits *limits,
         return false;
     bool removed = !s->retained || sqlite3_total_changes(s->db) != changes;
     s->retained = false;
-    if (removed && !(remove_unused(s, err) && remove_old_stacks(s, err) &&
-                     sqlite_run(s, "PRAGMA incremental_vacuum(" PAGES_AT_ONCE ")", err)))
+    if (removed && !(remove_unused(s, err) && remove_old_stacks(s, err)))
         return false;
     s->retained = true;
-    return sqlite_pack_windows(s, err) && sqlite_make_rollups(s, err) &&
-           sqlite_pack_stacks(s, err);
+    return return_pages(s, err) && sqlite_pack_windows(s, err) &&
+           sqlite_make_rollups(s, err) && sqlite_pack_stacks(s, err);
 }

@@ -92,8 +92,10 @@ static bool open_reader(struct sqlite_store *s, struct error *err)
         return error_hint(err,
                           "stoke daemon --store FILE writes one; --store FILE names it");
     }
+    /* names are read in any order */
     if (open_file(s, s->location, SQLITE_OPEN_READWRITE, err) && configure(s, err) &&
-        sqlite_run(s, "PRAGMA query_only=ON", err) && sqlite_schema_check(s, err))
+        sqlite_run(s, "PRAGMA query_only=ON; PRAGMA cache_size=-8192", err) &&
+        sqlite_schema_check(s, err))
         return true;
     return s->db && sqlite3_errcode(s->db) == SQLITE_CANTOPEN && open_unchanging(s, err);
 }
