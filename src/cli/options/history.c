@@ -84,9 +84,9 @@ static bool take_clock(struct str *s, struct tm *t, struct when *w)
     return true;
 }
 
-static uint64_t local_second(struct tm t, int days_before)
+static uint64_t local_second(struct tm t, int days_later)
 {
-    t.tm_mday -= days_before;
+    t.tm_mday += days_later;
     t.tm_isdst = -1;
     time_t second = mktime(&t);
     return second > 0 ? (uint64_t)second : 0;
@@ -100,13 +100,15 @@ static bool parse_local(struct str s, uint64_t now, struct when *w)
         return false;
     t.tm_hour = t.tm_min = t.tm_sec = 0;
     bool dated = take_date(&s, &t);
-    w->length = DAY;
+    w->length = 0;
     if (!dated || take_char(&s, 'T') || take_char(&s, ' '))
         if (!take_clock(&s, &t, w))
             return false;
     w->second = local_second(t, 0);
+    if (!w->length) /* some days have 23 or 25 hours */
+        w->length = local_second(t, 1) - w->second;
     if (!dated && w->second > now)
-        w->second = local_second(t, 1);
+        w->second = local_second(t, -1);
     return s.len == 0;
 }
 
