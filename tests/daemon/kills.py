@@ -23,6 +23,7 @@ import urllib.request
 import daemon as runs
 import tap
 
+KINDS = ["daemon", "names", "recording", "daemon"]  # each occurs, the others are random
 KILLS = int(os.environ.get("STOKE_KILLS", "10"))
 
 
@@ -156,7 +157,7 @@ def run_kills(folder, load, daemon):
                 count = len(before) + random.randrange(1, 3)
                 runs.until(lambda c=count: len(runs.windows(daemon.store)) >= c, "windows")
                 time.sleep(random.random())
-                kind = random.choice(["daemon", "daemon", "names", "recording"])
+                kind = random.choice(KINDS) if number >= len(KINDS) else KINDS[number]
                 if kind == "daemon" or not kill_child(daemon, kind == "recording"):
                     kind = "daemon"
                     longest = max(longest, kill_daemon(daemon))
