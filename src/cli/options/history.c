@@ -84,11 +84,23 @@ static bool take_clock(struct str *s, struct tm *t, struct when *w)
     return true;
 }
 
+/* The second that clocks show so with summer time, or without; false if it is not the case then. */
+static bool is_local(struct tm t, int summer, time_t *second)
+{
+    int hour = t.tm_hour, minute = t.tm_min;
+    t.tm_isdst = summer;
+    *second = mktime(&t);
+    return t.tm_isdst == summer && t.tm_hour == hour && t.tm_min == minute;
+}
+
+/* Where clocks are set back, a time occurs twice: the first is meant. What mktime would choose
+ * depends on the times that it had before. */
 static uint64_t local_second(struct tm t, int days_later)
 {
+    time_t standard, summer;
     t.tm_mday += days_later;
-    t.tm_isdst = -1;
-    time_t second = mktime(&t);
+    bool is_standard = is_local(t, 0, &standard), is_summer = is_local(t, 1, &summer);
+    time_t second = is_summer && (!is_standard || summer < standard) ? summer : standard;
     return second > 0 ? (uint64_t)second : 0;
 }
 
