@@ -33,7 +33,9 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_DFL); /* "stoke fold | head" ends silently */
     signal(SIGXFSZ,
            SIG_IGN); /* exceeding the file size limit becomes an error of write */
-    arena_set_source(&os_large_pages);
+    /* large pages are resident as a whole: they are for programs that end soon */
+    if (argc < 2 || strcmp(argv[1], "daemon") != 0)
+        arena_set_source(&os_large_pages);
     if (argc < 2) {
         help_commands();
         return STATUS_USAGE;

@@ -506,8 +506,7 @@ static bool start_http(struct daemon *d, struct error *err)
 
 static bool run(struct daemon *d, struct error *err)
 {
-    d->history.store = store_open(d->settings->store, STORE_WRITE, err);
-    if (!d->history.store)
+    if (!daemon_history_open(&d->history, d->settings->store, err))
         return false;
     if (!open_sampling(d, err))
         return false;
@@ -521,6 +520,8 @@ static bool run(struct daemon *d, struct error *err)
     d->samples.until = next_end(d, d->window_start);
     if (!read_streams(d, err))
         return false;
+    engine_note(d->report, "%llu samples were taken",
+                (unsigned long long)d->samples.taken);
     if (d->api.least_wait)
         engine_note(d->report, "%llu waits were sampled, %llu ns",
                     (unsigned long long)d->api.waits, (unsigned long long)d->api.waited);

@@ -108,6 +108,17 @@ static bool fix(struct daemon_history *h, struct error *err)
     return ok;
 }
 
+bool daemon_history_open(struct daemon_history *h, const char *location,
+                         struct error *err)
+{
+    struct error ignored;
+    h->store = store_open(location, STORE_WRITE, err);
+    if (!h->store)
+        return false;
+    fix(h, &ignored); /* a fault that shows now is reported with the first window */
+    return true;
+}
+
 /* --- Storing ------------------------------------------------------------------------ */
 
 static bool store_pending(struct daemon_history *h, struct error *err)

@@ -17,8 +17,9 @@ struct daemon_store_state {
     char error[512];                 /* why, while it fails */
     char done[STORE_DONE_SIZE];      /* what was last fixed; empty: nothing */
     uint64_t failing_since, done_at; /* ns since 1970 */
-    uint64_t failures, fixed;        /* since the daemon started */
-    uint64_t pending, dropped;       /* windows: in memory now; lost since then */
+    uint64_t failures,
+        fixed; /* since the daemon started; of fixed, with what it found then */
+    uint64_t pending, dropped; /* windows: in memory now; lost since then */
 };
 
 struct daemon_history {
@@ -35,6 +36,10 @@ struct daemon_history {
 };
 
 bool daemon_history_init(struct daemon_history *h); /* false when out of memory */
+
+/* Opens the store. Reports what happened to it before, such as that its writer was killed. */
+bool daemon_history_open(struct daemon_history *h, const char *location,
+                         struct error *err);
 
 /* Takes the window's profile, which may be NULL. Names and metrics must be valid until the
  * next call, which passes those again that are not stored. Fixes the store if it is not in

@@ -19,8 +19,9 @@
 
 /* The wait for the next child is this many times the CPU time of the last child: on a
  * machine where new programs start all the time, naming still has a small share. */
-#define SHARE 1500
+#define SHARE 3000
 #define BETWEEN_MAX (300 * NS)
+#define FAILURES_MAX 3      /* children of one file */
 #define JIT_AGAIN (60 * NS) /* until a perf map is read again */
 
 #define ANSWERS_SIZE ((size_t)1 << 20)
@@ -44,8 +45,9 @@ struct daemon_names_file {
     size_t count, cap;
     struct pending *pending; /* ascending by address */
     size_t pending_count, pending_cap;
-    uint64_t again; /* ns: no request before */
-    bool refused;   /* it made the child crash */
+    uint64_t again;    /* ns: no request before */
+    unsigned failures; /* children that ended while they read it */
+    bool refused;      /* it made several children crash */
 };
 
 /* In shared memory: this head, then struct answer and a name, aligned to 8, repeatedly. */
@@ -487,10 +489,11 @@ static void take_answers(struct daemon_names *n, uint64_t now)
     }
 }
 
-/* A file that made the child crash is not read again. */
+/* A file that makes each child crash is not read again. A child can also be killed for other
+ * reasons. */
 static void refuse_file(struct daemon_names *n, uint32_t file)
 {
-    if (file == 0 || file > n->file_count)
+    if (file == 0 || file > n->file_count || ++n->files[file].failures < FAILURES_MAX)
         return;
     n->files[file].refused = true;
     n->pending -= n->files[file].pending_count;

@@ -86,12 +86,21 @@ static bool lock_soon(int fd)
     return locked;
 }
 
-int os_file_lock_take(const char *path, struct error *err)
+/* A process that releases the lock empties the file. */
+static bool has_holder(int fd)
+{
+    struct stat stat;
+    return fstat(fd, &stat) == 0 && stat.st_size > 0;
+}
+
+int os_file_lock_take(const char *path, bool *abandoned, struct error *err)
 {
     int fd = create_lock(path, err);
     if (fd < 0)
         return -1;
     if (lock_soon(fd)) {
+        if (abandoned)
+            *abandoned = has_holder(fd);
         write_holder(fd);
         return fd;
     }
@@ -106,8 +115,11 @@ int os_file_lock_take(const char *path, struct error *err)
 
 void os_file_lock_release(int lock)
 {
-    if (lock >= 0)
-        close(lock);
+    if (lock < 0)
+        return;
+    int emptied = ftruncate(lock, 0);
+    (void)emptied; /* the next process only says that this one was killed */
+    close(lock);
 }
 
 int os_file_lock_wait(const char *path, struct error *err)

@@ -15,8 +15,10 @@ void os_file_wait_for_writer(const char *path, int64_t writer, int64_t owner);
 
 /* Creates the file if it does not exist, readable by its owner only, and locks it
  * (flock(2)). Returns the file descriptor; -1 with err set if another process holds the
- * lock, or the file cannot be created. The file gets this process's id. The lock ends with the process. */
-int os_file_lock_take(const char *path, struct error *err);
+ * lock, or the file cannot be created. The file gets this process's id. The lock ends with the process.
+ * `abandoned` (or NULL): the process that had it before did not release it: it was killed, or the
+ * machine crashed. */
+int os_file_lock_take(const char *path, bool *abandoned, struct error *err);
 void os_file_lock_release(int lock); /* -1 is allowed */
 
 /* Waits until this process has the lock. -1 with err set on failure. */

@@ -11,11 +11,9 @@
 
 bool os_read_whole(const char *path, struct output *o)
 {
-    struct stat st;
-    struct error ignored;
     size_t begin = o->used;
     ssize_t got = 1;
-    int fd = os_regular_open(path, &(struct os_regular){.system = true}, &st, &ignored);
+    int fd = os_proc_open(path);
     if (fd < 0)
         return false;
     while (got > 0 && o->used - begin < OS_WHOLE_MAX && output_reserve(o, PIECE)) {

@@ -132,9 +132,7 @@ struct str os_read_text(const char *path, char *room, size_t size)
 {
     size_t used = 0;
     ssize_t got = 1;
-    struct stat st;
-    struct error ignored;
-    int fd = os_regular_open(path, &(struct os_regular){.system = true}, &st, &ignored);
+    int fd = os_proc_open(path);
     if (fd < 0)
         return STR("");
     while (got > 0 && used < size) {

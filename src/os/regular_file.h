@@ -30,6 +30,10 @@ bool os_is_folder(const char *path);
 int os_regular_open(const char *path, const struct os_regular *options, struct stat *st,
                     struct error *err);
 
+/* The same for a path that this program chose itself, of a file of /proc. Such a file is not
+ * replaced by another one, so that it needs fewer calls if its name leads nowhere else. */
+int os_proc_open(const char *path);
+
 /* The same for a path relative to the open folder. */
 int os_regular_open_at(int folder, const char *path, const struct os_regular *options,
                        struct stat *st, struct error *err);

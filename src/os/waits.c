@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/waits.h"
-#include "base/format.h"
-#include "base/number.h"
 #include "os/bpf_program.h"
 #include "os/kernel_fields.h"
 #include "os/machine.h"
+#include "os/waits_symbols.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -14,54 +13,26 @@
 #define RING_SIZE (1u << 19)
 #define LINES_SIZE ((size_t)64 << 10)
 
-/* End of a switch before Linux 6.16. Compilers may add a suffix. */
-#define FINISH_SWITCH "finish_task_switch"
-
 static bool fail(int why, struct error *err)
 {
     return os_bpf_failed("finds waits", why, err);
 }
 
-/* --- Addresses of the kernel ---------------------------------------------------------- */
-
-struct search {
-    struct os_waits *waits;
-    char finish_switch[64]; /* its name, with the suffix */
-};
-
-static void take_line(struct search *s, struct str line)
-{
-    struct os_waits *w = s->waits;
-    struct str name = str_skip(line, str_find(line, ' ') + 3); /* "ADDRESS t NAME" */
-    uint64_t address;
-    if (!number_parse_hex(str_head(line, str_find(line, ' ')), &address) || !address)
-        return;
-    if (str_equal(name, STR("__schedule")))
-        w->schedule_start = address;
-    else if (w->schedule_start && address > w->schedule_start &&
-             (!w->schedule_end || address < w->schedule_end))
-        w->schedule_end = address;
-    if (str_starts(name, STR(FINISH_SWITCH)) && name.len < sizeof s->finish_switch)
-        format_text(s->finish_switch, sizeof s->finish_switch, "%.*s", STR_ARG(name));
-}
+/* --- Functions of the kernel ----------------------------------------------------------- */
 
 static void take_lines(void *context, struct str lines)
 {
-    while (lines.len) {
-        size_t end = str_find(lines, '\n');
-        take_line(context, str_head(lines, end));
-        lines = str_skip(lines, end + 1);
-    }
+    waits_symbols_read(context, lines);
 }
 
-static void search_addresses(struct search *s)
+static void read_symbols(struct waits_symbols *s)
 {
     char *room = malloc(LINES_SIZE);
     if (room)
         os_read_lines("/proc/kallsyms", room, LINES_SIZE, take_lines, s);
     free(room);
-    if (!s->waits->schedule_end)
-        s->waits->schedule_start = 0;
+    if (!s->schedule_end)
+        s->schedule_start = 0;
 }
 
 /* --- Loading -------------------------------------------------------------------------- */
@@ -80,8 +51,9 @@ static bool find_fields(struct waits_kernel *kernel, struct error *err)
     return true;
 }
 
-/* The end of a switch: by the tracepoint, or else by the function. */
-static bool attach_end(struct os_waits *w, const struct search *s, struct error *err)
+/* The end of a switch: by the tracepoint, or else, before Linux 6.16, by the function. */
+static bool attach_end(struct os_waits *w, const struct waits_symbols *s,
+                       struct error *err)
 {
     const struct waits_program *p = w->program;
     w->links[0] = bpf_program__attach(p->progs.end_switch);
@@ -96,7 +68,7 @@ static bool attach_end(struct os_waits *w, const struct search *s, struct error 
     return error_hint(err, "Linux 6.16, or one with CONFIG_KPROBES");
 }
 
-static bool attach(struct os_waits *w, const struct search *s, struct error *err)
+static bool attach(struct os_waits *w, const struct waits_symbols *s, struct error *err)
 {
     const struct waits_program *p = w->program;
     const struct bpf_program *programs[] = {p->progs.follow_fork, p->progs.follow_end,
@@ -158,9 +130,10 @@ static bool load(struct os_waits *w, uint64_t threshold, struct error *err)
 
 bool os_waits_open(struct os_waits *w, uint64_t threshold, struct error *err)
 {
-    struct search s = {.waits = w};
-    *w = (struct os_waits){.program = NULL};
-    search_addresses(&s);
+    struct waits_symbols s = {.schedule_start = 0};
+    read_symbols(&s);
+    *w = (struct os_waits){.schedule_start = s.schedule_start,
+                           .schedule_end = s.schedule_end};
     return load(w, threshold, err) && attach(w, &s, err);
 }
 

@@ -52,15 +52,12 @@ static bool key_of(const struct record *r, struct str path, struct hash128 *key)
     return true;
 }
 
-static bool find_id(struct record_build_ids *s, const struct record *r,
-                    struct record_build_id *id)
+/* Checks which version of the file is at the path. */
+static bool check_file(struct record_build_ids *s, const struct record *r,
+                       struct str name, struct record_build_id *id)
 {
     char path[PATH_SIZE];
-    struct str name = record_mmap_path(s->layout, r);
-    if (record_u64(r->bytes, RECORD_MMAP_INODE) == 0 || !find_is_path(name) ||
-        name.len >= sizeof path)
-        return false;
-    *id = (struct record_build_id){.size = 0};
+    s->files_checked++;
     if (!key_of(r, name, &id->key))
         return false;
     struct record_build_id *cached = &s->cache[id->key.lo % RECORD_BUILD_IDS_CACHED];
@@ -72,6 +69,30 @@ static bool find_id(struct record_build_ids *s, const struct record *r,
         *cached = *id;
     }
     *id = *cached;
+    return true;
+}
+
+/* What is mapped twice in a round has one build ID: the file at the path is read later than
+ * it is mapped in any case. */
+static bool find_id(struct record_build_ids *s, const struct record *r,
+                    struct record_build_id *id)
+{
+    char text[RECORD_MMAP_FILE_SIZE + PATH_SIZE];
+    struct str name = record_mmap_path(s->layout, r);
+    if (record_u64(r->bytes, RECORD_MMAP_INODE) == 0 || !find_is_path(name) ||
+        name.len >= PATH_SIZE)
+        return false;
+    memcpy(text, r->bytes.ptr + RECORD_MMAP_MAJOR, RECORD_MMAP_FILE_SIZE);
+    memcpy(text + RECORD_MMAP_FILE_SIZE, name.ptr, name.len);
+    struct hash128 key = hash_bytes128(text, RECORD_MMAP_FILE_SIZE + name.len);
+    struct record_mapped_file *m = &s->mapped[key.lo % RECORD_BUILD_IDS_ROUND];
+    if (m->round != s->round || m->key.lo != key.lo || m->key.hi != key.hi) {
+        *id = (struct record_build_id){.size = 0};
+        if (!check_file(s, r, name, id))
+            return false;
+        *m = (struct record_mapped_file){key, s->round, *id};
+    }
+    *id = m->id;
     return id->size > 0;
 }
 
@@ -116,6 +137,7 @@ static void take(void *context, const struct record *r)
 static void round_over(void *context)
 {
     struct record_build_ids *s = context;
+    s->round++;
     s->next.round(s->next.context);
 }
 
@@ -127,13 +149,17 @@ struct record_sink record_build_ids_sink(struct record_build_ids *s)
 bool record_build_ids_init(struct record_build_ids *s, const struct record_layout *layout,
                            bool reads, struct record_sink next, struct error *err)
 {
-    *s = (struct record_build_ids){.layout = layout, .next = next, .reads = reads};
+    *s = (struct record_build_ids){
+        .layout = layout, .next = next, .reads = reads, .round = 1};
     s->cache = calloc(RECORD_BUILD_IDS_CACHED, sizeof *s->cache);
-    return s->cache || error_memory(err);
+    s->mapped = calloc(RECORD_BUILD_IDS_ROUND, sizeof *s->mapped);
+    return (s->cache && s->mapped) || error_memory(err);
 }
 
 void record_build_ids_deinit(struct record_build_ids *s)
 {
     free(s->cache);
+    free(s->mapped);
     s->cache = NULL;
+    s->mapped = NULL;
 }

@@ -22,13 +22,25 @@ struct record_build_id {
     char bytes[RECORD_BUILD_ID_MAX];
 };
 
+/* Of mappings of one round: processes that start map the same libraries. */
+#define RECORD_BUILD_IDS_ROUND 256
+
+/* What a mapping is found to have; its file is not checked again in the same round. */
+struct record_mapped_file {
+    struct hash128 key; /* of device, inode, generation and path */
+    uint64_t round;     /* 0: no entry */
+    struct record_build_id id;
+};
+
 struct record_build_ids {
     const struct record_layout *layout;
     struct record_sink next;
     bool reads; /* false: wrong flags are removed, but no file is read */
-    struct record_build_id *cache; /* a new entry replaces the one at its index */
+    struct record_build_id *cache;     /* a new entry replaces the one at its index */
+    struct record_mapped_file *mapped; /* RECORD_BUILD_IDS_ROUND */
+    uint64_t round;                    /* from 1 on */
     struct record_maker maker;
-    uint64_t files_read;
+    uint64_t files_read, files_checked;
 };
 
 /* Must not be moved afterwards, neither it nor the layout. False if out of memory. */

@@ -387,8 +387,10 @@ bool record_chain_drain_sources(struct record_chain *c)
     return !c->failed;
 }
 
-/* CPUs rarely come and go: the chain checks once in this number of intervals. */
+/* CPUs rarely come and go: the chain checks once in this number of intervals; of a second, as those
+ * of a daemon, less often, because reading a counter interrupts its CPU. */
 #define INTERVALS_PER_CPU_CHECK 2
+#define SECONDS_PER_CPU_CHECK 10
 
 bool record_chain_collect(struct record_chain *c, bool *changed)
 {
@@ -398,7 +400,9 @@ bool record_chain_collect(struct record_chain *c, bool *changed)
         record_jit_maps_check(c->settings->jit_maps);
     if (!record_chain_drain_sources(c))
         return false;
-    if (c->sampler_settings.targets.everyone && c->turns % INTERVALS_PER_CPU_CHECK == 0 &&
+    uint64_t turns = c->settings->interval < 1000000000 ? INTERVALS_PER_CPU_CHECK
+                                                        : SECONDS_PER_CPU_CHECK;
+    if (c->sampler_settings.targets.everyone && c->turns % turns == 0 &&
         perf_sampler_follow_cpus(&c->sampler)) {
         counters_changed(c);
         *changed = true;

@@ -108,8 +108,9 @@ struct store_kind {
 
     /* Call it before a window is added, and after that failed. Checks whether the location still
      * has what is written, undamaged; if not, fixes it, without losing what was stored, or
-     * begins a new store. `done`, of STORE_DONE_SIZE, becomes a sentence about that; empty:
-     * nothing was done. After a failure nothing may be called but fix(), settle() and close().
+     * begins a new store. `done`, of STORE_DONE_SIZE, becomes a sentence about that, or says that
+     * the process that wrote it before was killed; empty: nothing was done. After a failure nothing
+     * may be called but fix(), settle() and close().
      * Takes a bounded time: what takes longer continues in the background, and fix() fails until
      * it has ended. */
     bool (*fix)(struct store *s, char *done, size_t size, struct error *err);

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""stoke daemon under a known load and faults: shares are the program's; SIGKILL at random times
-loses nothing that was stored; a store that cannot be written is written later."""
+"""stoke daemon under a known load and faults: shares are the program's; a store
+that cannot be written is written later; the clock is set."""
 
 import contextlib
 import ctypes
+import datetime
 import glob
 import math
 import os
-import random
 import re
 import signal
 import sqlite3
@@ -19,7 +19,9 @@ import time
 
 import tap
 
-KILLS = int(os.environ.get("STOKE_KILLS", "6"))
+SECONDS = float(os.environ.get("STOKE_TRUTH_SECONDS", "0"))  # of the known load, at least
+RATE = 19 if SECONDS else 199
+UNIT = os.path.join(tap.SOURCE_ROOT, "tools", "systemd", "stoke.service.in")
 WAIT = 120  # seconds until an event counts as missing
 SHARES = {"alpha": 50, "beta": 30, "gamma_": 15, "delta": 5}
 SIGMA = 6  # of a share: one of 10^8 correct runs fails
@@ -139,6 +141,28 @@ int rename(const char *from, const char *to)
 }
 """
 
+# A clock that is set while the daemon runs: the file has the seconds that are added to it.
+CLOCK = """
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    char text[32] = "";
+    int got = (int)syscall(SYS_clock_gettime, clock, t);
+    int fd = clock == CLOCK_REALTIME ? (int)syscall(SYS_openat, AT_FDCWD, getenv("CLOCK_SET"), O_RDONLY) : -1;
+    if (fd >= 0) {
+        if (syscall(SYS_read, fd, text, sizeof text - 1) > 0)
+            t->tv_sec += atol(text);
+        syscall(SYS_close, fd);
+    }
+    return got;
+}
+"""
+BERLIN = "CET-1CEST,M3.5.0,M10.5.0/3"  # as in Europe/Berlin
+
 # A disk that takes long to write a copy of the store.
 SLOW = """
 #include <stdio.h>
@@ -218,14 +242,16 @@ def until(condition, what):
 
 
 @contextlib.contextmanager
-def daemon(store, *words, **how):
+def daemon(store, *words, prefix=(), **how):
     """A running daemon, which is killed at the end, and what it has said so far."""
     with tempfile.TemporaryFile() as err:
-        process = subprocess.Popen([tap.STOKE, "daemon", "--store", store, "--window", "1", *words],
-                                   stderr=err, **how)
+        process = subprocess.Popen([*prefix, tap.STOKE, "daemon", "--store", store, "--window",
+                                    "1", *words], stderr=err, **how)
+
+        last = []
 
         def said():
-            return os.pread(err.fileno(), 1 << 16, 0).decode("utf-8", "replace")
+            return last[0] if last else os.pread(err.fileno(), 1 << 16, 0).decode("utf-8", "replace")
         try:
             until(lambda: "Hz into" in said() or process.poll() is not None, "start")
             yield process, said
@@ -233,6 +259,7 @@ def daemon(store, *words, **how):
             if process.poll() is None:
                 process.kill()
             process.wait()
+            last.append(said())
 
 
 def windows(store):
@@ -265,8 +292,8 @@ def stop(process):
     return process.wait(WAIT)
 
 
-def folded(store, *words):
-    status, out, err = tap.run([tap.STOKE, "fold", "--at", "-1h", "--store", store, *words])
+def folded(store, *words, at="-1h", **how):
+    status, out, err = tap.run([tap.STOKE, "fold", "--at", at, "--store", store, *words], **how)
     if status != 0 and b"no sample" in err:
         return  # not yet
     if status != 0:
@@ -299,43 +326,36 @@ def check_shares(store, rate):
     return "; ".join(wrong)
 
 
+def not_counted(store, said):
+    """Why the windows do not have exactly the samples that the sampler has counted."""
+    counted = re.search(r"(\d+) samples were taken", said)
+    stored = sum(w[1] for w in windows(store).values())
+    if counted and stored == int(counted[1]) > 0:
+        return []
+    return [f"{stored} samples are stored: {said}"]
+
+
 def check_truth(folder):
     store = os.path.join(folder, "truth.db")
-    with daemon(store, "--rate", "199") as (process, said):
-        until(lambda: sum(w[1] > 20 for w in windows(store).values()) > 8, "windows")
+    with daemon(store, "--rate", str(RATE)) as (process, said):
+        time.sleep(SECONDS)
+        until(lambda: sum(w[1] > RATE / 10 for w in windows(store).values()) > 8, "windows")
         # a process of idle priority reads the names
-        until(lambda: sum(counts(store, 199).values()) > 20, "named samples of the load")
+        until(lambda: sum(counts(store, RATE).values()) > 20, "named samples of the load")
         status = stop(process)
     if status != 0:
         return f"it ended with {status}: {said()}"
-    stored = samples_in(windows(store))
-    read = sum(weight for _, weight in folded(store)) * 199 / 1e9
+    wrong = not_counted(store, said())
+    if wrong:
+        return wrong[0]
+    stored = sum(w[1] for w in windows(store).values())
+    read = sum(weight for _, weight in folded(store)) * RATE / 1e9
     if abs(read - stored) > 0.01 * stored:
         return f"{stored} samples are stored, and {read:.0f} are read"
-    return check_shares(store, 199)
-
-
-def check_kills(folder):
-    store = os.path.join(folder, "killed.db")
-    before = {}
-    for _ in range(KILLS):
-        with daemon(store) as (process, _said):
-            last = max((start for start, _, _ in before.values()), default=0) * random.randrange(2)
-            until(lambda: any(start > last for start, _, _ in windows(store).values()), "windows")
-            time.sleep(random.random())
-            process.kill()
-        after = windows(store)
-        lost = lost_of(before, store)
-        if lost:
-            return f"windows {lost} of {len(before)} are lost or changed"
-        if samples_in(after) < samples_in(before):
-            return f"{samples_in(before)} samples were stored, and {samples_in(after)} remain"
-        with contextlib.closing(sqlite3.connect(store)) as db:
-            found = db.execute("PRAGMA integrity_check").fetchone()[0]
-        if found != "ok":
-            return f"integrity: {found}"
-        before = after
-    return "" if before else "no window was stored"
+    per = counts(store, RATE)
+    print("#", {name: f"{100 * count / sum(per.values()):.2f}%" for name, count in per.items()},
+          f"of {sum(per.values()):.0f} samples of the load, {stored} of all processes")
+    return check_shares(store, RATE)
 
 
 def check_recovery(folder):
@@ -433,6 +453,73 @@ def gaps(store):
 
 def lost_windows(store, before):
     return [f"lost: {before[i][0]}" for i in lost_of(before, store)]
+
+
+def set_clock(mark, seconds):
+    with open(mark + ".new", "w", encoding="ascii") as out:
+        out.write(str(seconds))
+    os.rename(mark + ".new", mark)
+
+
+def check_clock(folder):
+    """The clock is set forward, as after a suspension, and back: each sample is stored and read
+    once, in the time that the clock showed."""
+    store, mark, env = preloaded(folder, "clock", CLOCK, "CLOCK_SET")
+    hour, spans, begin = 3600, [], time.time()
+    with daemon(store, env=env) as (process, said):
+        for offset in (0, hour, -2 * hour, -2 * hour - 2, 0):
+            set_clock(mark, offset)
+            spans.append((begin + offset - 600, begin + offset + 600))
+            since = time.time()
+            until(lambda f=since + offset: sum(w[0] / 1e9 >= f for w in windows(store).values()
+                                               if w[0] / 1e9 < f + 600) >= 2,
+                  f"windows {offset} s from now")
+        status = stop(process)
+        said = said()
+    wrong = not_counted(store, said)
+    stored = sum(w[1] for w in windows(store).values())
+    parts = [sum(weight for _, weight in folded(store, at=f"@{int(a)}..@{int(b)}")) * 19 / 1e9
+             for a, b in sorted(set(spans)) if (a, b) != spans[3]]
+    if len(parts) != 3 or min(parts) < 1 or abs(sum(parts) - stored) > 0.01:
+        wrong.append(f"{stored} samples are stored, {parts} are read")
+    return "" if status == 0 and not wrong else f"{status}: {wrong}: {said}"
+
+
+# Moments at which local time is set, and the ends of these days, of 25 and 23 hours. The spans of
+# each line are all of that time.
+DAYLIGHT = {
+    "the end of daylight saving time": (
+        "2026-10-25T01:00:00Z", ("2026-10-25",),
+        ("2026-10-25T00:00..2026-10-25T02:30", "2026-10-25T02:30..2026-10-25T23:00")),
+    "the end of the day of 25 hours": ("2026-10-25T23:00:00Z", ("2026-10-25", "2026-10-26")),
+    "the begin of daylight saving time": (
+        "2027-03-28T01:00:00Z", ("2027-03-28",),
+        ("2027-03-28T00:00..2027-03-28T03:00", "2027-03-28T03:00..2027-03-28T23:00")),
+    "the end of the day of 23 hours": ("2027-03-28T22:00:00Z", ("2027-03-28", "2027-03-29")),
+}
+
+
+def check_daylight(folder, name, moment, *divisions):
+    """Days and parts of them add up where local time is set forward or back."""
+    store, mark, env = preloaded(folder, name.replace(" ", "-"), CLOCK, "CLOCK_SET")
+    env["TZ"] = BERLIN
+    change = datetime.datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp()
+    set_clock(mark, int(change - time.time()) - 4)
+    with daemon(store, env=env) as (process, said):
+        until(lambda: any(w[0] / 1e9 >= change + 2 for w in windows(store).values()), "windows")
+        status = stop(process)
+        said = said()
+    wrong = not_counted(store, said)
+    stored = sum(w[1] for w in windows(store).values())
+    for spans in divisions:
+        read = [sum(weight for _, weight in folded(store, at=at, env=env)) * 19 / 1e9
+                for at in spans]
+        if abs(sum(read) - stored) > 0.01:
+            wrong.append(f"{stored} samples are stored, {read} are read of {spans}")
+    before = sum(w[0] / 1e9 < change for w in windows(store).values())
+    if not 0 < before < len(windows(store)):
+        wrong.append("the windows are not on both sides")
+    return "" if status == 0 and not wrong else f"{status}: {wrong}: {said}"
 
 
 def check_budget(folder):
@@ -584,6 +671,29 @@ def check_no_rights(folder):
     return "" if status == 0 and right else f"{status}: {said}"
 
 
+def rights_of_unit():
+    """The words before a command that give it the rights of the systemd unit."""
+    with open(UNIT, encoding="utf-8") as file:
+        found = re.search(r"^AmbientCapabilities=(.*)$", file.read(), re.MULTILINE)
+    names = "-all" + "".join(f",+{name[4:].lower()}" for name in found[1].split())
+    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
+            "--bounding-set=" + names, "--inh-caps=" + names, "--ambient-caps=" + names]
+
+
+def check_unit(folder):
+    """With the rights of the systemd unit, waits and samples of all processes are stored."""
+    os.mkdir(os.path.join(folder, "unit"))
+    os.chmod(folder, 0o755)
+    os.chown(os.path.join(folder, "unit"), 65534, 65534)
+    store = os.path.join(folder, "unit", "unit.db")
+    with daemon(store, "--off-cpu", prefix=rights_of_unit()) as (process, said):
+        until(lambda: any("shares" in stack for stack, _ in folded(store)), "samples of root")
+        until(lambda: waits(store) > 0, "waits")
+        status = stop(process)
+    wrong = "only your own" in said() or "not stored" in said()
+    return "" if status == 0 and not wrong else f"{status}: {said()}"
+
+
 def check_all_waits(report, folder):
     with daemon(os.path.join(folder, "try-waits.db"), "--off-cpu") as (_process, said):
         why = re.search(r"waits are not stored: .*", said())
@@ -592,6 +702,10 @@ def check_all_waits(report, folder):
         return
     report.result("waits", check_waits(folder))
     report.result("waits without rights", check_no_rights(folder))
+    if os.geteuid() or tap.run(["sh", "-c", "command -v setpriv"])[0]:
+        report.skip("the rights of the systemd unit", "it takes root and setpriv")
+    else:
+        report.result("the rights of the systemd unit", check_unit(folder))
 
 
 @contextlib.contextmanager
@@ -657,10 +771,12 @@ def main():
         with subprocess.Popen([build(folder, "shares", LOAD)]) as load:
             try:
                 report.result("shares of a known load", check_truth(folder))
-                report.result(f"{KILLS} times SIGKILL", check_kills(folder))
                 report.result("a store that cannot be written", check_recovery(folder))
                 report.result("a file system that becomes read-only", check_read_only(folder))
                 report.result("a crash of the machine, and a slow disk", check_crash(folder))
+                report.result("a clock that is set", check_clock(folder))
+                for name, words in DAYLIGHT.items():
+                    report.result(name, check_daylight(folder, name, *words))
                 report.result("a budget of CPU time", check_budget(folder))
                 report.result("a copy of the store that takes long", check_copy(folder))
                 for name, *rest in FAULTS:

@@ -110,8 +110,15 @@ static void write_elf(char digit, size_t id_size)
     write_file(bytes, make_elf(bytes, digit, id_size));
 }
 
+static void end_round(void)
+{
+    struct record_sink to = record_build_ids_sink(&stage);
+    to.round(to.context);
+}
+
 /* Gives a record of a mapping of the file; `inode` is added to the file's. */
-static void map(uint16_t misc, uint64_t inode, uint64_t generation, const char *name)
+static void map_in_round(uint16_t misc, uint64_t inode, uint64_t generation,
+                         const char *name)
 {
     struct stat st = {.st_ino = 0};
     (void)stat(path, &st);
@@ -133,6 +140,13 @@ static void map(uint16_t misc, uint64_t inode, uint64_t generation, const char *
     size_t before = passed.count;
     record_pass(&to, &r);
     assert_int_equal(passed.count, before + 1);
+}
+
+/* The same in a round of its own. */
+static void map(uint16_t misc, uint64_t inode, uint64_t generation, const char *name)
+{
+    end_round();
+    map_in_round(misc, inode, generation, name);
 }
 
 static void assert_unchanged(void)
@@ -168,6 +182,26 @@ static void adds_the_build_id(void **state)
     map(PERF_MODE_USER, 0, 0, path);
     assert_has_id('\xcd', 8);
     assert_int_equal(stage.files_read, 2);
+}
+
+/* Processes that start in a round map the same files: each is checked once. */
+static void a_round_checks_a_file_once(void **state)
+{
+    (void)state;
+    write_elf('\xab', ID_SIZE);
+    end_round();
+    for (int i = 0; i < 10; i++) {
+        map_in_round(PERF_MODE_USER, 0, 0, path);
+        assert_has_id('\xab', ID_SIZE);
+    }
+    assert_int_equal(stage.files_checked, 1);
+    map_in_round(PERF_MODE_USER, 1, 0, path); /* another file that had this path */
+    assert_unchanged();
+    assert_int_equal(stage.files_checked, 2);
+    write_elf('\xcd', 8);
+    map(PERF_MODE_USER, 0, 0, path);
+    assert_has_id('\xcd', 8);
+    assert_int_equal(stage.files_checked, 3);
 }
 
 static void other_files_stay(void **state)
@@ -304,15 +338,11 @@ static void only_counters_of_threads_request_them(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        STAGE(adds_the_build_id),
-        STAGE(other_files_stay),
-        STAGE(special_files_are_not_opened),
-        STAGE(no_valid_build_id),
-        STAGE(distant_notes_are_not_read),
-        STAGE(the_cache_is_bounded),
-        STAGE(only_wrong_flags_are_removed),
-        STAGE(short_records_pass),
-        UNIT(only_counters_of_threads_request_them),
+        STAGE(adds_the_build_id),    STAGE(a_round_checks_a_file_once),
+        STAGE(other_files_stay),     STAGE(special_files_are_not_opened),
+        STAGE(no_valid_build_id),    STAGE(distant_notes_are_not_read),
+        STAGE(the_cache_is_bounded), STAGE(only_wrong_flags_are_removed),
+        STAGE(short_records_pass),   UNIT(only_counters_of_threads_request_them),
     };
     return UNITS_RUN(units);
 }

@@ -84,11 +84,23 @@ static bool take_clock(struct str *s, struct tm *t, struct when *w)
     return true;
 }
 
-static uint64_t local_second(struct tm t, int days_before)
+/* The second that clocks show so with summer time, or without; false if it is not the case then. */
+static bool is_local(struct tm t, int summer, time_t *second)
 {
-    t.tm_mday -= days_before;
-    t.tm_isdst = -1;
-    time_t second = mktime(&t);
+    int hour = t.tm_hour, minute = t.tm_min;
+    t.tm_isdst = summer;
+    *second = mktime(&t);
+    return t.tm_isdst == summer && t.tm_hour == hour && t.tm_min == minute;
+}
+
+/* Where clocks are set back, a time occurs twice: the first is meant. What mktime would choose
+ * depends on the times that it had before. */
+static uint64_t local_second(struct tm t, int days_later)
+{
+    time_t standard, summer;
+    t.tm_mday += days_later;
+    bool is_standard = is_local(t, 0, &standard), is_summer = is_local(t, 1, &summer);
+    time_t second = is_summer && (!is_standard || summer < standard) ? summer : standard;
     return second > 0 ? (uint64_t)second : 0;
 }
 
@@ -100,13 +112,15 @@ static bool parse_local(struct str s, uint64_t now, struct when *w)
         return false;
     t.tm_hour = t.tm_min = t.tm_sec = 0;
     bool dated = take_date(&s, &t);
-    w->length = DAY;
+    w->length = 0;
     if (!dated || take_char(&s, 'T') || take_char(&s, ' '))
         if (!take_clock(&s, &t, w))
             return false;
     w->second = local_second(t, 0);
+    if (!w->length) /* some days have 23 or 25 hours */
+        w->length = local_second(t, 1) - w->second;
     if (!dated && w->second > now)
-        w->second = local_second(t, 1);
+        w->second = local_second(t, -1);
     return s.len == 0;
 }
 

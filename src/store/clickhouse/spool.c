@@ -69,7 +69,7 @@ bool clickhouse_spool_open(struct clickhouse_spool *s, const struct clickhouse_a
     format_text(path, sizeof path, "%s/lock", a->spool);
     if (!os_lock_init(&s->guard))
         return error_memory(err);
-    if (!os_make_folders(path, err) || (s->lock = os_file_lock_take(path, err)) < 0)
+    if (!os_make_folders(path, err) || (s->lock = os_file_lock_take(path, NULL, err)) < 0)
         return false;
     os_folder_each(a->spool, add_found, s);
     if (s->count)

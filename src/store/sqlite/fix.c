@@ -97,15 +97,23 @@ static bool at_location(const struct sqlite_store *s, struct error *err)
     return false;
 }
 
+#define TIME_SIZE 32
+
+static const char *utc(time_t time, const char *format, char text[TIME_SIZE])
+{
+    struct tm parts;
+    text[0] = '\0';
+    if (gmtime_r(&time, &parts))
+        strftime(text, TIME_SIZE, format, &parts);
+    return text;
+}
+
 /* A name beside the store that no file has: NAME.WHAT-TIME, in UTC. */
 static void aside_name(const struct sqlite_store *s, const char *what,
                        char name[PATH_SIZE])
 {
-    char text[32] = "";
-    struct tm parts;
-    time_t now = time(NULL);
-    if (gmtime_r(&now, &parts))
-        strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts);
+    char text[TIME_SIZE];
+    utc(time(NULL), "%Y%m%dT%H%M%SZ", text);
     size_t n = format_text(name, PATH_SIZE, "%s.%s-%s", s->location, what, text);
     for (unsigned i = 2; access(name, F_OK) == 0 && i < 1000; i++)
         format_text(name + n, PATH_SIZE - n, ".%u", i);
@@ -236,11 +244,22 @@ bool sqlite_store_settle(struct store *base)
     return s->copy && sqlite_copy_wait(s->copy, UINT64_MAX);
 }
 
-bool sqlite_store_fix(struct store *base, char *done, size_t size, struct error *err)
+/* What the process before had not stored when it was killed is lost. */
+static void report_abandoned(struct sqlite_store *s, char *done, size_t size)
 {
-    struct sqlite_store *s = sqlite_store_of(base);
+    char text[TIME_SIZE];
+    uint64_t end = 0;
+    s->abandoned = false;
+    if (sqlite_number(s, "SELECT max(end) FROM window", &end) && end)
+        format_text(done, size,
+                    "the process that wrote the store before was killed, or the machine "
+                    "crashed: its last window ends at %s",
+                    utc((time_t)(end / STORE_SECOND), "%Y-%m-%d %H:%M:%S UTC", text));
+}
+
+static bool fix_files(struct sqlite_store *s, char *done, size_t size, struct error *err)
+{
     char path[PATH_SIZE];
-    done[0] = '\0';
     if (!s->db) /* it could not be opened again */
         return open_again(s, err);
     if (!sqlite_store_take_lock(s, err))
@@ -255,5 +274,16 @@ bool sqlite_store_fix(struct store *base, char *done, size_t size, struct error 
     if (!finish_log(s, err) || !open_again(s, err))
         return false;
     format_text(done, size, "the log of the store was removed: it was written again");
+    return true;
+}
+
+bool sqlite_store_fix(struct store *base, char *done, size_t size, struct error *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    done[0] = '\0';
+    if (!fix_files(s, done, size, err))
+        return false;
+    if (s->abandoned && !done[0])
+        report_abandoned(s, done, size);
     return true;
 }

@@ -82,7 +82,8 @@ struct sqlite_store {
     uint64_t rolled[SQLITE_ROLLUPS]; /* seconds: sums are made from here on */
     sqlite3 *db;
     sqlite3_stmt *statements[SQL_COUNT];
-    int lock;                 /* file descriptor; -1: none */
+    int lock;       /* file descriptor; -1: none */
+    bool abandoned; /* the process that wrote it before was killed: not reported yet */
     int file, log, index;     /* descriptors of the writer that only name the files; -1 */
     bool damaged;             /* SQLite reported it, or the tables show it */
     unsigned aside;           /* damaged files that were moved aside */

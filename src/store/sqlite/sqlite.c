@@ -40,8 +40,10 @@ bool sqlite_store_take_lock(struct sqlite_store *s, struct error *err)
     format_text(path, sizeof path, "%s.lock", s->location);
     if (sqlite_file_is(s->lock, path))
         return true;
-    int lock = os_file_lock_take(path, err);
+    bool abandoned;
+    int lock = os_file_lock_take(path, &abandoned, err);
     if (lock >= 0) {
+        s->abandoned |= abandoned;
         os_file_lock_release(s->lock);
         s->lock = lock;
         return true;
