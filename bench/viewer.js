@@ -92,7 +92,7 @@ async function open(input) {
         const page = await emptyPage(browser);
         const { seconds, cpu } = await openFile(page, input);
         console.log(`  open in the page after ${seconds.toFixed(1)} s, ${cpu.toFixed(1)} s of CPU`);
-        for (const [key, name] of [["1", "time order"], ["2", "left heavy"]])
+        for (const [key, name] of [["1", "flame graph"], ["2", "time order"]])
             print(name, await frames(page, key));
         most = Math.max(most, memoryOf());
         console.log(`  at most ${most.toFixed(0)} MB of its own`);

@@ -31,10 +31,10 @@ static bool gzip_write(void *context, const char *bytes, size_t length)
     return deflate_bytes(e, bytes, length, Z_NO_FLUSH);
 }
 
-bool encoder_init_gzip(struct encoder *e, struct output *to, struct error *err)
+static bool init_gzip(struct encoder *e, struct output *to, int level, struct error *err)
 {
     *e = (struct encoder){.to = to, .state = calloc(1, sizeof(z_stream))};
-    if (!e->state || deflateInit2(e->state, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
+    if (!e->state || deflateInit2(e->state, level, Z_DEFLATED, 15 + 16, 8,
                                   Z_DEFAULT_STRATEGY) != Z_OK) {
         free(e->state);
         e->state = NULL;
@@ -42,6 +42,16 @@ bool encoder_init_gzip(struct encoder *e, struct output *to, struct error *err)
     }
     e->output = (struct output){.flush = gzip_write, .context = e};
     return true;
+}
+
+bool encoder_init_gzip(struct encoder *e, struct output *to, struct error *err)
+{
+    return init_gzip(e, to, Z_DEFAULT_COMPRESSION, err);
+}
+
+bool encoder_init_gzip_fast(struct encoder *e, struct output *to, struct error *err)
+{
+    return init_gzip(e, to, Z_BEST_SPEED, err);
 }
 
 bool encoder_finish(struct encoder *e)

@@ -17,6 +17,9 @@ struct encoder {
  * the same zlib. False when out of memory. */
 bool encoder_init_gzip(struct encoder *e, struct output *to, struct error *err);
 
+/* The same, larger but in half the time: for data that is used once, on this machine. */
+bool encoder_init_gzip_fast(struct encoder *e, struct output *to, struct error *err);
+
 /* Compresses the rest; the owner of `to` must still finish `to`. False if anything
  * failed. */
 bool encoder_finish(struct encoder *e);

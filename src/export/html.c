@@ -52,7 +52,9 @@ static bool write_packed(bool (*write)(const struct profile *,
     struct base64 base64 = {.to = out};
     struct output packed = {.flush = base64_flush, .context = &base64};
     struct encoder encoder;
-    if (!encoder_init_gzip(&encoder, &packed, err))
+    bool served = options->home || options->live; /* to a browser that waits for it */
+    if (!(served ? encoder_init_gzip_fast(&encoder, &packed, err)
+                 : encoder_init_gzip(&encoder, &packed, err)))
         return false;
     bool ok = write(p, options, &encoder.output, err);
     if (ok && !(encoder_finish(&encoder) && output_finish(&packed)) && !out->failed)

@@ -121,6 +121,8 @@ function isFilter(value: unknown): value is Filter {
 export function readState(hash: string): ViewState {
     const state = { ...START };
     let given: Record<string, unknown>;
+    if (hash.length < 2) /* an exception would take longer than the rest */
+        return state;
     try {
         given = JSON.parse(decodeURIComponent(hash.replace(/^#/, ""))) as Record<string, unknown>;
     } catch {
