@@ -58,7 +58,7 @@ class Daemon:
             self.process = subprocess.Popen(
                 [tap.STOKE, "daemon", "--store", self.store, "--window", "1", "--rate", "97",
                  "--listen", "127.0.0.1:0"], stderr=file)
-        pattern = r"HTTP is served at port (\d+)"
+        pattern = r"HTTP is served on port (\d+)"
         runs.until(lambda: re.search(pattern, self.said()) or self.process.poll() is not None,
                    "the start")
         assert self.process.poll() is None, self.said()
