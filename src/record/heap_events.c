@@ -438,7 +438,7 @@ static stack_id read_stack(struct heap_events *e, const struct heap_process *p,
 
 /* --- Allocations -------------------------------------------------------------------- */
 
-/* 0 when memory is short. */
+/* 0 when out of memory. */
 static uint32_t group_of(struct heap_events *e, thread_id thread, stack_id stack)
 {
     uint64_t *number =
@@ -467,7 +467,7 @@ static uint32_t new_site(struct heap_events *e, const struct heap_group *group,
     return (uint32_t)count;
 }
 
-/* 0 when memory is short. */
+/* 0 when out of memory. */
 static uint32_t site_of(struct heap_events *e, uint32_t group, uint64_t size)
 {
     unsigned size_class = heap_size_class(size);

@@ -41,7 +41,7 @@ struct store_sum {
 };
 
 /* Adds rows that are sorted by series and stack: those that are equal in both become one.
- * False if memory is short. */
+ * False if out of memory. */
 bool store_sum_add(struct store_sum *sum, const struct store_row *rows, size_t count,
                    struct error *err);
 

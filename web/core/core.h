@@ -206,7 +206,7 @@ struct slice {
     bool waits;
 };
 
-/* By their start; those with the same one remain in order. False if memory is short. */
+/* By their start; those with the same one remain in order. False if out of memory. */
 bool slices_sort(struct slice *slices, size_t count);
 
 /* --- chart.c: boxes in rows -------------------------------------------------------- */

@@ -125,7 +125,7 @@ static bool read_frame(struct reading *r, uint64_t id, struct error *err)
     return r->frames[id] || builder_failed(r->b) ? true : damaged("an empty frame", err);
 }
 
-/* The group of a stack, and the stack in it. NULL when memory is short. */
+/* The group of a stack, and the stack in it. NULL when out of memory. */
 static struct known_stack *known_stack(struct reading *r, uint64_t id)
 {
     struct known_stack **group = &r->stacks[id >> GROUP_BITS];
