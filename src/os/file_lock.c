@@ -65,11 +65,14 @@ static int create_lock(const char *path, struct error *err)
     return fd;
 }
 
-/* For users. */
-static void write_holder(int fd)
+#define HELD "\n"
+#define RELEASED " has ended\n"
+
+/* For users, and for the next process that takes the lock. */
+static void write_holder(int fd, const char *state)
 {
-    if (ftruncate(fd, 0) == 0)
-        dprintf(fd, "%d\n", (int)getpid());
+    if (ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+        dprintf(fd, "%d%s", (int)getpid(), state);
 }
 
 /* The kernel releases the lock of a killed process a moment after its other locks. */
@@ -86,11 +89,11 @@ static bool lock_soon(int fd)
     return locked;
 }
 
-/* A process that releases the lock empties the file. */
 static bool has_holder(int fd)
 {
-    struct stat stat;
-    return fstat(fd, &stat) == 0 && stat.st_size > 0;
+    char text[32];
+    ssize_t got = pread(fd, text, sizeof text, 0);
+    return got > 0 && !str_ends((struct str){text, (size_t)got}, STR(RELEASED));
 }
 
 int os_file_lock_take(const char *path, bool *abandoned, struct error *err)
@@ -101,7 +104,7 @@ int os_file_lock_take(const char *path, bool *abandoned, struct error *err)
     if (lock_soon(fd)) {
         if (abandoned)
             *abandoned = has_holder(fd);
-        write_holder(fd);
+        write_holder(fd, HELD);
         return fd;
     }
     if (errno == EWOULDBLOCK)
@@ -117,8 +120,7 @@ void os_file_lock_release(int lock)
 {
     if (lock < 0)
         return;
-    int emptied = ftruncate(lock, 0);
-    (void)emptied; /* the next process only says that this one was killed */
+    write_holder(lock, RELEASED);
     close(lock);
 }
 
@@ -131,7 +133,7 @@ int os_file_lock_wait(const char *path, struct error *err)
         got = flock(fd, LOCK_EX);
     while (got != 0 && errno == EINTR);
     if (got == 0) {
-        write_holder(fd);
+        write_holder(fd, HELD);
         return fd;
     }
     error_set(err, "cannot lock '%s': %s", path, strerror(errno));
