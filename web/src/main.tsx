@@ -20,7 +20,8 @@ async function openInlined(app: App): Promise<void> {
     const data = document.getElementById("profile");
     if (!data)
         return;
-    const state = readState(location.hash || (data.dataset["state"] ?? ""));
+    const address = location.hash || (data.dataset["state"] ?? "");
+    const state = address ? readState(address) : undefined;
     const bytes = await unpack(data.textContent ?? "");
     data.textContent = "";
     const before = document.getElementById("profile-before");
