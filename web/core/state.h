@@ -25,7 +25,7 @@ extern struct core {
     struct functions functions;
     struct search search;
     struct graph graph;
-    struct tracks tracks; /* of opened[0] */
+    struct tracks tracks[PROFILES]; /* of the opened profiles */
     enum tone_by tone_by;
     uint8_t *tones;      /* by label; allocated from the arena */
     uint8_t *categories; /* by string: of modules; allocated from the arena */
@@ -57,5 +57,8 @@ void forget_shown(void);
 /* Closes a profile and sets it to NULL. The shown profile remains until another one is
  * shown, because the page may ask for it in between. */
 void retire(struct profile **p);
+
+/* Closes an opened profile, with its tracks. */
+void close_opened(unsigned slot);
 
 #endif

@@ -6,6 +6,7 @@ import { element, resize } from "./elements";
 import { count, shownName, weight } from "./format";
 import { MACHINE_LAYERS, MEMORY_LAYERS } from "./protocol";
 import { contour, type Tokens, tokens } from "./tokens";
+import { categoryOf, type Side } from "./sides";
 import type { Track } from "./tracks";
 
 export const AXIS = 22;
@@ -178,13 +179,15 @@ export class TracksView {
         for (const row of this.visible())
             if (row.kind === "cpus")
                 entries.push(...(tracks.info?.cpus ?? []).slice(0, 64).map((_, i): [string, "cpu", number] => [`cpu ${i}`, "cpu", i]));
-            else if (row.kind !== "marks")
+            else if (row.kind !== "marks" && row.kind !== "before" && row.kind !== "after")
                 entries.push([`${row.kind} ${row.index}`, row.kind, row.index]);
         const ids = Uint32Array.from(entries, ([, kind, index]) => KINDS[kind] * 2 ** INDEX_BITS + index);
         try {
-            const values = tracks.info && to > from ? await core.tracksDraw(ids, from, to, columns) : new Float32Array(0);
+            const values = tracks.info && ids.length && to > from ? await core.tracksDraw(ids, from, to, columns, 0) : new Float32Array(0);
+            const made = this.read(values, entries, from, to, columns);
+            await this.readSides(made);
             if (!this.disposed && version === tracks.version && tracks.info)
-                this.picture = this.read(values, entries, from, to, columns);
+                this.picture = made;
         } catch (error) {
             this.app.fail(error);
         }
@@ -210,6 +213,19 @@ export class TracksView {
         return { from, to, columns, strips };
     }
 
+    /* Of a comparison: one track of each profile. */
+    private async readSides({ strips, from, to, columns }: Picture): Promise<void> {
+        const { tracks, core } = this.app;
+        for (const { kind, index } of tracks.rows) {
+            const side = tracks.sides?.[index];
+            if ((kind !== "before" && kind !== "after") || !side || !(to > from))
+                continue;
+            const values = await core.tracksDraw(Uint32Array.of(KINDS[side.kind] * 2 ** INDEX_BITS), from, to, columns, index);
+            for (const [key, strip] of this.read(values, [[`${kind} ${index}`, side.kind, 0]], from, to, columns).strips)
+                strips.set(key, strip);
+        }
+    }
+
     /* --- Painting -------------------------------------------------------------------------- */
 
     private paint(): void {
@@ -221,11 +237,11 @@ export class TracksView {
         this.paintAxis(colors);
         if (!picture)
             return;
-        pen.fillStyle = colors.line2;
-        for (const tick of ticks(this.from, this.to, this.width))
-            pen.fillRect(Math.round(this.xOf(tick.at)), 0, 1, this.height);
+        const lines = ticks(this.from, this.to, this.width).map((tick) => Math.round(this.xOf(tick.at)));
         for (const row of this.visible()) {
             pen.fillStyle = colors.line2;
+            for (const x of lines) /* not behind a label above the strip */
+                pen.fillRect(x, row.top + row.label - this.scroll, 1, row.height - row.label);
             pen.fillRect(0, row.top - this.scroll + row.height - 1, this.width, 1);
             this.paintTrack({ ...row, height: row.height - row.label }, row.top + row.label - this.scroll, colors);
         }
@@ -262,6 +278,8 @@ export class TracksView {
             this.paintCpus(row, y, colors);
         else if (!strip || !info)
             return;
+        else if (row.kind === "before" || row.kind === "after")
+            this.paintSide(strip, row, y, colors);
         else if (row.kind === "machine")
             this.paintMachine(strip, y, row.height, colors);
         else if (row.kind === "memory")
@@ -315,6 +333,31 @@ export class TracksView {
         }
         if (cpus > 1)
             this.note(`${cpus} CPUs`, y + 9, colors);
+    }
+
+    /* Both sides have the scale of the larger one. */
+    private paintSide(strip: Strip, row: Track, y: number, colors: Tokens): void {
+        const { sides } = this.app.tracks;
+        const side = sides?.[row.index];
+        if (!sides || !side)
+            return;
+        const step = side.kind === "memory" ? 1 : COARSE;
+        const stepsOf = (one: Strip): Float32Array[] => one.layers.slice(0, side.layers.length).map((layer) => coarser(layer, step));
+        const drawn = this.app.tracks.rows.map((one) => (one.kind === "before" || one.kind === "after" ? this.stripOf(one) : undefined));
+        const most = Math.max(...drawn.flatMap((one) => (one ? [this.topOf(side, one, this.sums(stepsOf(one)))] : [])));
+        const steps = stepsOf(strip), below = new Float32Array(steps[0]?.length ?? 0);
+        for (const [i, values] of steps.entries()) {
+            const category = categoryOf(sides, row.index, i);
+            const color = category < 0 ? colors.other : (colors.strips[category] as string);
+            this.stack(values, below, step, (row.height - 6) / most, y + row.height - 1, color, contour(color));
+        }
+        this.note(side.kind === "memory" ? weight(most, "bytes") : `${Math.ceil(most)} ${most > 1 ? "CPUs" : "CPU"}`, y + 9, colors);
+    }
+
+    /* What the height of a side stands for. */
+    private topOf(side: Side, strip: Strip, sums: Float32Array): number {
+        const drawn = sums.reduce((most, value) => Math.max(most, value), 0);
+        return side.kind === "memory" ? roundBytes(Math.max(1, drawn, strip.running)) : Math.max(1, drawn);
     }
 
     /* The bytes at the top of the track: a round number above all that is drawn. */
