@@ -136,6 +136,24 @@ static bool write_diff(const struct diff_settings *s, const struct exporter *e,
     return save_profile(e, p, &options, s->output ? s->output : "-", err);
 }
 
+static struct str title_of(const char *file)
+{
+    return strcmp(file, "-") == 0 ? STR("standard input") : str_basename(str_of(file));
+}
+
+/* A page has both profiles, and compares them itself. */
+static bool write_page(const struct diff_settings *s, const struct exporter *e,
+                       struct profile *const sides[2], char **files, struct error *err)
+{
+    struct export_options options = {.title =
+                                         s->title ? str_of(s->title) : title_of(files[1]),
+                                     .tree.threads = THREAD_TID,
+                                     .before = sides[0],
+                                     .before_title = title_of(files[0]),
+                                     .with_callgraph = true};
+    return save_profile(e, sides[1], &options, s->output, err);
+}
+
 /* --- Growth ------------------------------------------------------------------------- */
 
 struct growth {
@@ -267,13 +285,21 @@ static void note_events(const struct diff_settings *s, struct profile *const sid
                      after->event_count - 1);
 }
 
-static struct profile *make_diff(struct diff_settings *s, char **files, struct error *err)
+/* Writes the comparison; returns it, or NULL. */
+static struct profile *make_diff(struct diff_settings *s, const struct exporter *e,
+                                 char **files, struct error *err)
 {
     struct profile *sides[2] = {NULL, NULL}, *p = NULL;
     struct diff_options o = {.normalise = s->normalise, .threads = thread_style_of(s)};
     if (load_sides(s, files, sides, err)) {
-        note_events(s, sides);
+        if (!e->pairs)
+            note_events(s, sides);
         p = transform_diff(sides[0], sides[1], &o, err);
+    }
+    if (p &&
+        !(e->pairs ? write_page(s, e, sides, files, err) : write_diff(s, e, p, err))) {
+        profile_destroy(p);
+        p = NULL;
     }
     profile_destroy(sides[0]);
     profile_destroy(sides[1]);
@@ -297,6 +323,20 @@ static bool check_files(const struct diff_settings *s, int *file_count_of,
     return true;
 }
 
+/* A page compares all events, threads by name, and shares. */
+static bool prepare_page(struct diff_settings *s, struct error *err)
+{
+    if (s->normalise || s->pid || s->tid) {
+        error_set(err, "--normalize, --pid and --tid do not apply to a page, which "
+                       "compares threads by name");
+        return error_hint(err, "the page shows shares; or select another format");
+    }
+    s->load.keep = s->load.events_apart = true;
+    s->load.import.addresses = s->load.import.every_address = true;
+    s->load.import.lines = s->load.import.cuts = true;
+    return true;
+}
+
 static int diff_run(void *settings, int file_count, char **files)
 {
     struct diff_settings *s = settings;
@@ -305,14 +345,14 @@ static int diff_run(void *settings, int file_count, char **files)
     const struct exporter *e = NULL;
     if (!check_files(s, &file_count, &files, &err) ||
         !tables_prepare(&s->tables, &s->transforms, &err) ||
-        !(e = choose_exporter(s, &err))) {
+        !(e = choose_exporter(s, &err)) || (e->pairs && !prepare_page(s, &err))) {
         message_error(&err);
         return STATUS_USAGE;
     }
     transforms_prepare(&s->transforms, &s->load);
     s->transforms.options.threads = thread_style_of(s);
-    struct profile *p = make_diff(s, files, &err);
-    bool ok = p && write_diff(s, e, p, &err);
+    struct profile *p = make_diff(s, e, files, &err);
+    bool ok = p != NULL;
     if (ok && s->fail_above >= 0)
         ok = check_growth(s, p, &grown, &err);
     profile_destroy(p);

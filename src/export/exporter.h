@@ -39,6 +39,9 @@ struct export_options {
     size_t source_count;
     struct str assembly; /* html: instructions of functions, as `stoke annotate --json`
                             writes them; empty: none */
+    const struct profile
+        *before; /* html: the profile that it is compared with; NULL: none */
+    struct str before_title;
     bool with_callgraph; /* html: with the layout program for call graphs, +0.7 MB */
     bool live;           /* html: the page of stoke daemon, which reads from its server */
     bool home;           /* html: the page of stoke view, which reads from its server */
@@ -53,6 +56,7 @@ struct exporter {
     bool needs_time;     /* needs every sample and its time (BUILD_KEEP) */
     bool whole;   /* writes all events, threads, source lines and addresses; others write
                      one event */
+    bool pairs;   /* shows two profiles: export_options.before */
     bool titled;  /* the default title is the input's name */
     bool packed;  /* compressed with gzip, whatever the file's name; see cli/save.h */
     bool visible; /* for terminals: control characters in names are made visible

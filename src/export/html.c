@@ -100,16 +100,28 @@ static void put_attribute(struct output *out, struct str text)
     output_deinit(&clean);
 }
 
-static bool put_profile(const struct profile *p, const struct export_options *options,
-                        struct output *out, struct error *err)
+static bool put_one_profile(const struct profile *p, const char *id, struct str title,
+                            const struct export_options *options, struct output *out,
+                            struct error *err)
 {
-    output_text(out,
-                "<script type=\"application/octet-stream\" id=\"profile\" data-name=\"");
-    put_attribute(out, options->title.len ? options->title : STR("profile"));
+    output_format(out, "<script type=\"application/octet-stream\" id=\"%s\" data-name=\"",
+                  id);
+    put_attribute(out, title);
     output_text(out, "\" data-state=\"\">");
     bool ok = write_packed(exporter_named(STR("stoke"))->write, p, options, out, err);
     output_text(out, "</script>");
     return ok;
+}
+
+/* The page reads the profile first, then the one that it is compared with. */
+static bool put_profile(const struct profile *p, const struct export_options *options,
+                        struct output *out, struct error *err)
+{
+    struct str title = options->title.len ? options->title : STR("profile");
+    const struct profile *before = options->before;
+    return put_one_profile(p, "profile", title, options, out, err) &&
+           (!before || put_one_profile(before, "profile-before", options->before_title,
+                                       options, out, err));
 }
 
 static bool write_assembly(const struct profile *p, const struct export_options *options,
@@ -193,6 +205,7 @@ const struct exporter export_html = {
     .summary = "a page that explores the profile in a browser, in one file",
     .needs_time = true,
     .whole = true,
+    .pairs = true,
     .titled = true,
     .write = html_put_page,
 };

@@ -18,7 +18,9 @@
  * The live bytes at the peak are found in one pass: when an allocation changes for the
  * first time after the largest peak so far, its bytes at the peak are saved with the
  * number of that peak. A later peak has another number, which invalidates the saved
- * bytes. An allocation is temporary if it is freed before any other event. */
+ * bytes. The live bytes over time also have the peak: if memory was freed between the
+ * peak and the time that follows it, the peak is 1 ns before that time. An allocation is
+ * temporary if it is freed before any other event. */
 #include "base/array.h"
 #include "base/number.h"
 #include "import/importer.h"
@@ -313,9 +315,41 @@ static struct sample sample_of(const struct heaptrack_reader *r,
                            .weight = (double)a->times};
 }
 
+static uint64_t count_at_peak(const struct heaptrack_reader *r,
+                              const struct allocation *a)
+{
+    return a->peak == r->peak ? a->at_peak : a->live;
+}
+
+static void put_live(const struct heaptrack_reader *r, struct allocation *a,
+                     uint64_t count, uint64_t time)
+{
+    struct sample s = sample_of(r, a, time);
+    put_weight(r, LIVE, &s, ((double)count - (double)a->live_then) * (double)a->size);
+    a->live_then = count;
+}
+
+/* Whether the largest peak was after the last time, and not at its end. */
+static bool has_passed_peak(const struct heaptrack_reader *r)
+{
+    if (r->peak_time != TIME_NONE || r->time == TIME_NONE || r->time == 0)
+        return false;
+    for (size_t i = 0; i < r->changed_count; i++) {
+        const struct allocation *a = &r->allocations[r->changed[i]];
+        if (count_at_peak(r, a) != a->live)
+            return true;
+    }
+    return false;
+}
+
 /* Puts what happened since the last time. */
 static void put_changes(struct heaptrack_reader *r)
 {
+    bool passed = has_passed_peak(r);
+    for (size_t i = 0; passed && i < r->changed_count; i++) {
+        struct allocation *a = &r->allocations[r->changed[i]];
+        put_live(r, a, count_at_peak(r, a), r->time - 1);
+    }
     for (size_t i = 0; i < r->changed_count; i++) {
         struct allocation *a = &r->allocations[r->changed[i]];
         struct sample s = sample_of(r, a, r->time);
@@ -324,14 +358,13 @@ static void put_changes(struct heaptrack_reader *r)
             builder_add(r->b, &s);
         put_weight(r, ALLOCATED, &s, (double)a->times * size);
         put_weight(r, TEMPORARY, &s, (double)a->temporary);
-        put_weight(r, LIVE, &s, ((double)a->live - (double)a->live_then) * size);
-        a->live_then = a->live;
+        put_live(r, a, a->live, r->time);
         a->times = a->temporary = 0;
         a->is_changed = false;
     }
     r->changed_count = 0;
     if (r->peak_time == TIME_NONE)
-        r->peak_time = r->time;
+        r->peak_time = r->time - passed;
 }
 
 static bool read_time(struct heaptrack_reader *r, struct str rest)
@@ -403,8 +436,7 @@ static void put_totals(struct heaptrack_reader *r)
         struct sample s = sample_of(r, a, r->peak_time);
         double size = (double)a->size;
         s.count = a->live;
-        put_weight(r, PEAK, &s,
-                   (double)(a->peak == r->peak ? a->at_peak : a->live) * size);
+        put_weight(r, PEAK, &s, (double)count_at_peak(r, a) * size);
         s.time = r->time;
         put_weight(r, LEAKED, &s, (double)a->live * size);
     }
@@ -451,6 +483,7 @@ static bool heaptrack_read(struct source *in, const struct import_options *optio
             builder_warn(b, "not a line in heaptrack's format", r.lines.number, 1, line);
     }
     runs_end(&r.runs);
+    r.time += has_passed_peak(&r); /* the time of the last changes was put already */
     put_changes(&r);
     put_totals(&r);
     builder_end_scratch(b, &r.arena);

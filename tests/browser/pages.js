@@ -63,7 +63,7 @@ async function press(page, name, button = "left", clicks = 1) {
 
 const total = (page) => page.evaluate(() => window.stoke.shown.total);
 const VIEWS = { left: "1", time: "2", sandwich: "3", tree: "4", graph: "5", source: "6", waits: "7", marks: "8", heat: "9", summary: "0" };
-const spans = (page) => page.locator(".crumb + .crumb").allTextContents();
+const spans = (page) => page.locator(".crumb + .crumb:not(.dashed)").allTextContents();
 const chips = (page) => page.locator(".chip > span").allTextContents();
 const key = async (page, ...keys) => {
     for (const one of keys) {

@@ -51,6 +51,16 @@ function lockWaits() {
         bytes(5, [...int(1, 1), ...int(2, 3)]), ...strings.map((text) => bytes(6, [...Buffer.from(text)]))].flat());
 }
 
+/* A drag over the strips of the tracks, between two parts of their width. */
+async function dragTracks(page, from, to) {
+    const area = await page.locator(".tracks .lower").boundingBox();
+    await page.mouse.move(area.x + area.width * from, area.y + 50);
+    await page.mouse.down();
+    await page.mouse.move(area.x + area.width * to, area.y + 50, { steps: 3 });
+    await page.mouse.up();
+    await settle(page);
+}
+
 module.exports = (test) => {
     if (!require("./built.js")) {
         test("the viewer # SKIP this stoke was built without it", () => undefined);
@@ -73,19 +83,20 @@ module.exports = (test) => {
         await settle(page);
         assert.equal(await total(page), 200 * 1e7, "the same label ends the selection");
 
-        const area = await page.locator(".tracks .lower").boundingBox();
-        const drag = async (from, to) => {
-            await page.mouse.move(area.x + area.width * from, area.y + 50);
-            await page.mouse.down();
-            await page.mouse.move(area.x + area.width * to, area.y + 50, { steps: 3 });
-            await page.mouse.up();
-            await settle(page);
-        };
+        const drag = (from, to) => dragTracks(page, from, to);
         await drag(0.25, 0.5);
         assert.match(await page.locator(".pill").innerText(), /^50\d ms|^500 ms|^49\d ms/);
-        assert.equal(await total(page), 200 * 1e7, "a selected span changes nothing yet");
+        assert.ok(Math.abs((await total(page)) / 1e7 - 50) <= 2, "the panel shows the span");
+        assert.equal(await page.locator(".crumb.dashed").count(), 1);
+        assert.match(await page.locator(".status").innerText(), /^Selected (50\d|500|49\d) ms \u00b7/);
+        await page.waitForFunction(() => location.hash.includes("preview"));
+        const linked = await openPage(bench, await address(page));
+        await settle(linked);
+        assert.deepEqual([await linked.locator(".pill").count(), await total(linked)], [1, await total(page)], "the address has the span");
+        await linked.close();
         await key(page, "Escape");
         assert.equal(await page.locator(".pill").count(), 0);
+        assert.equal(await total(page), 200 * 1e7, "the whole again");
         await drag(0.25, 0.5);
         await key(page, "Enter");
         assert.ok(Math.abs((await total(page)) / 1e7 - 50) <= 2, "half a second");
@@ -427,10 +438,30 @@ module.exports = (test) => {
         assert.match(await page.locator(".details").textContent(), /This boxBefore1\.20 s20\.0 %After4\.50 s50\.0 %Change\+3\.30 s\+30\.0 points/);
         const tones = await page.evaluate(() => Promise.all(["hot", "main"].map(async (name) => window.stoke.tone(await window.stoke.core.find(name)))));
         assert.deepEqual(tones, [255, 128]);
+        const labels = () => page.locator(".tracks [role=option]").evaluateAll((all) => all.map((one) => one.innerText.replace(/\s+/g, " ").trim()));
+        assert.deepEqual(await labels(), ["Before 6 s before.perf, 600 samples", "After 9 s after.perf, 900 samples"]);
+        await dragTracks(page, 0.5, 0.6);
+        await page.waitForFunction(() => /^4\.5\d* s|^4\.4\d* s/.test(document.querySelector(".crumb.dashed")?.textContent.split("\u2013")[0] + " s"));
+        assert.ok(Math.abs(await total(page) / 1e7 - 90) <= 2, "the same span of both");
+        await key(page, "Escape");
+        assert.equal(await total(page), 900 * 1e7);
         await page.getByRole("combobox", { name: "Weight" }).selectOption({ label: "Samples" });
         await page.waitForFunction(() => /600 \u2192 900 samples, /.test(document.querySelector(".strip")?.textContent));
         await page.getByRole("button", { name: "End comparison" }).click();
         await page.waitForFunction(() => window.stoke.comparedWith === "" && window.stoke.state.view === "left");
+    });
+
+    test("stoke diff writes a page that compares", async (bench) => {
+        const files = [bench.write("before.perf", comparable(2, 600)), bench.write("after.perf", comparable(5, 900))];
+        stoke("diff", "-o", path.join(bench.folder, "diff.html"), ...files);
+        const page = await openPage(bench, `file://${path.join(bench.folder, "diff.html")}`);
+        await page.waitForSelector(".changes .row.rise");
+        assert.equal(await page.title(), "before.perf \u2192 after.perf");
+        assert.equal(await page.locator(".tracks [role=option]").count(), 2);
+        for (const [view, shows] of [["left", ".chart"], ["time", ".chart"], ["sandwich", ".functions .row"], ["tree", ".calls .row"], ["graph", ".graph .function"], ["summary", ".summary"]]) {
+            await key(page, VIEWS[view]);
+            await page.waitForSelector(`main ${shows}`);
+        }
     });
 
     test("two flame graphs side by side have linked marks and zoom; a saved page has both profiles", async (bench) => {

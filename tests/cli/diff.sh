@@ -100,6 +100,17 @@ says_not 'parse$'
 status 0 stoke diff --fail-above 26 --folded before.folded after.folded
 says '^main;new 0 50$' out
 
+# A page has both profiles, whole: it compares them itself.
+if "$STOKE" convert --to html -o - before.folded >/dev/null 2>&1; then
+    status 0 stoke diff -o x.html before.folded after.folded
+    grep -o 'id="profile[a-z-]*" data-name="[a-z.]*"' x.html >names
+    says '^id="profile" data-name="after.folded"$' names
+    says '^id="profile-before" data-name="before.folded"$' names
+fi
+status 2 stoke diff --normalize -o x.html before.folded after.folded
+says 'do not apply to a page'
+status 2 stoke diff --tid -o x.html before.folded after.folded
+
 # Failures differ from growth.
 status 3 stoke diff --fail-above 20 before.folded missing.folded
 says 'missing.folded: cannot open'

@@ -595,10 +595,10 @@ function tracksInput() {
 }
 
 /* The tracks of a request: their times, and their layers. */
-function tracksOf(core, ids, from, to, columns) {
+function tracksOf(core, ids, from, to, columns, side = 0) {
     const at = core.calls.malloc(4 * ids.length) >>> 0;
     new Uint32Array(core.calls.memory.buffer, at, ids.length).set(ids);
-    core.call("core_tracks_draw", at, ids.length, from, to, columns);
+    core.call("core_tracks_draw", at, ids.length, from, to, columns, side);
     const values = new Float32Array(core.reply().slice().buffer);
     let next = 0;
     return ids.map((id) => {
@@ -734,6 +734,48 @@ function checkMemory() {
     report("the track of memory has what is live by function, its peak, and the bytes of spans", shown && wrong.join("\n"));
 }
 
+/* The peak is between two times of the file, and after its last one. */
+function checkPeakBetweenTimes() {
+    const wrong = [];
+    for (const [what, text] of [["between times", HEAP.replace("+ 0\n+ 1\nc c8\n- 0\n", "+ 0\n+ 1\n- 1\n- 0\nc c8\n+ 1\n")],
+        ["at the end", `${HEAP}+ 0\n+ 0\n+ 0\n- 0\n`]]) {
+        const core = new Core();
+        core.open(encoder.encode(text), "x.heaptrack");
+        const peak = core.json("core_show", "[]", 1, 0).total;
+        const { memory } = core.json("core_tracks");
+        const then = core.json("core_show", JSON.stringify([{ verb: "moment", text: "", to: memory.peakAt + 1 }]), memory.event, 0).total;
+        const end = core.json("core_show", "[]", memory.event, 0).total, leaked = core.json("core_show", "[]", 2, 0).total;
+        if (peak !== memory.peak || then !== peak || end !== leaked || !(peak > end))
+            wrong.push(`${what}: ${[peak, memory.peak, then, end, leaked]}`);
+    }
+    report("the peak of the track, of the tables and of its moment are the same", wrong.join("\n"));
+}
+
+/* The second profile is half as long, and has one process. */
+function checkTracksOfSides() {
+    const core = new Core();
+    core.open(encoder.encode(tracksInput()), "after.perf");
+    core.open(encoder.encode(tracksInput().split("\n").slice(0, 225).join("\n").replaceAll("other", "prog")), "before.perf", 65536, 1);
+    core.json("core_show", "[]", 0, 0);
+    const [after, before] = [0, 1].map((side) => core.json("core_tracks", side));
+    const sums = [0, 1].map((side) => tracksOf(core, [0], 0, 1e9, 4, side)[0].running / 1e9);
+    let refused = false;
+    try {
+        core.json("core_tracks", 2);
+    } catch {
+        refused = true;
+    }
+    core.json("core_alone");
+    let closed = false;
+    try {
+        core.json("core_tracks", 1);
+    } catch {
+        closed = true;
+    }
+    const got = JSON.stringify([after.processes.length, before.processes.map((p) => p.name), after.to > before.to, ...sums.map((s) => s.toFixed(2)), refused, closed]);
+    report("a comparison has the tracks of both profiles", got === JSON.stringify([2, ["prog"], true, "1.50", sums[1].toFixed(2), true, true]) && sums[1] > 0.5 && sums[1] < 1.5 ? "" : got);
+}
+
 /* A damaged file: times that go back, releases without allocations. */
 function checkMemoryDamage() {
     const core = new Core();
@@ -866,6 +908,8 @@ checkTracks();
 checkTrackWindows();
 checkMemory();
 checkMemoryDamage();
+checkPeakBetweenTimes();
+checkTracksOfSides();
 checkBetween();
 checkLayout();
 checkNarrow();

@@ -64,14 +64,6 @@ static bool compare(void)
     return core.both != NULL;
 }
 
-/* The data made of the first profile. */
-static void forget_opened(void)
-{
-    forget_aside();
-    tracks_deinit(&core.tracks);
-    row_index_deinit(&core.rows);
-}
-
 /* Makes a profile of the data read so far; reading continues. */
 int EXPORT(core_partial)(void)
 {
@@ -81,9 +73,8 @@ int EXPORT(core_partial)(void)
         return end_reply(false);
     retire(&core.both);
     retire(&core.filtered);
-    retire(&core.opened[1]);
-    forget_opened();
-    retire(&core.opened[0]);
+    close_opened(1);
+    close_opened(0);
     core.opened[0] = p;
     reply_profile(&w, p, p);
     return end_reply(true);
@@ -104,11 +95,9 @@ int EXPORT(core_finish)(uint32_t slot)
     if (!p || slot >= PROFILES)
         return end_reply(false);
     retire(&core.filtered);
-    if (slot == 0) {
-        forget_opened();
-        retire(&core.opened[1]);
-    }
-    retire(&core.opened[slot]);
+    if (slot == 0)
+        close_opened(1);
+    close_opened(slot);
     core.opened[slot] = p;
     if (!compare())
         return end_reply(false);
@@ -121,7 +110,7 @@ int EXPORT(core_alone)(void)
 {
     struct json_writer w = begin_reply();
     retire(&core.filtered);
-    retire(&core.opened[1]);
+    close_opened(1);
     compare();
     reply_profile(&w, core.opened[0], core.opened[0]);
     return end_reply(true);

@@ -2,22 +2,23 @@
 /* The calls for the tracks. */
 #include "web/core/state.h"
 
-/* The tracks of the opened profile; a comparison has none. */
-static bool need_tracks(void)
+/* The tracks of the opened profile (0), or of the one that it is compared with (1). */
+static bool need_tracks(uint32_t slot)
 {
-    if (!core.opened[0])
+    if (slot >= PROFILES || !core.opened[slot])
         return error_set(&core.err, "nothing is open");
-    return core.tracks.made || tracks_init(&core.tracks, core.opened[0], &core.err);
+    return core.tracks[slot].made ||
+           tracks_init(&core.tracks[slot], core.opened[slot], &core.err);
 }
 
 /* The list of the tracks; null if there are none. */
-int EXPORT(core_tracks)(void)
+int EXPORT(core_tracks)(uint32_t slot)
 {
     struct json_writer w = begin_reply();
-    if (!need_tracks())
+    if (!need_tracks(slot))
         return end_reply(false);
-    if (core.tracks.timed && !core.both)
-        reply_tracks(&w, &core.tracks);
+    if (core.tracks[slot].timed)
+        reply_tracks(&w, &core.tracks[slot]);
     else
         output_text(&core.reply, "null");
     return end_reply(true);
@@ -25,11 +26,12 @@ int EXPORT(core_tracks)(void)
 
 /* The reply is what tracks_draw writes. */
 int EXPORT(core_tracks_draw)(const uint32_t *tracks, uint32_t count, double from,
-                             double to, uint32_t columns)
+                             double to, uint32_t columns, uint32_t slot)
 {
     begin_reply();
-    return end_reply(need_tracks() && tracks_draw(&core.tracks, tracks, count, from, to,
-                                                  columns, &core.reply, &core.err));
+    return end_reply(need_tracks(slot) &&
+                     tracks_draw(&core.tracks[slot], tracks, count, from, to, columns,
+                                 &core.reply, &core.err));
 }
 
 /* Stacks the memory by function (0), module or thread; the reply is the new track. */
@@ -38,14 +40,14 @@ int EXPORT(core_memory)(uint32_t by)
     struct json_writer w = begin_reply();
     if (by >= MEMORY_BY_COUNT)
         return end_reply(error_set(&core.err, "no such way of stacking memory"));
-    if (!need_tracks())
+    if (!need_tracks(0))
         return end_reply(false);
     struct memory made;
-    bool ok = memory_init(&made, core.tracks.p, (enum memory_by)by, &core.err);
+    bool ok = memory_init(&made, core.tracks[0].p, (enum memory_by)by, &core.err);
     if (ok) {
-        memory_deinit(&core.tracks.memory);
-        core.tracks.memory = made;
-        reply_memory(&w, &core.tracks.memory);
+        memory_deinit(&core.tracks[0].memory);
+        core.tracks[0].memory = made;
+        reply_memory(&w, &core.tracks[0].memory);
     } else {
         memory_deinit(&made);
     }
@@ -56,9 +58,9 @@ int EXPORT(core_memory)(uint32_t by)
 int EXPORT(core_memory_span)(double from, double to)
 {
     struct json_writer w = begin_reply();
-    if (!need_tracks())
+    if (!need_tracks(0))
         return end_reply(false);
-    reply_memory_span(&w, &core.tracks.memory, from, to);
+    reply_memory_span(&w, &core.tracks[0].memory, from, to);
     return end_reply(true);
 }
 
@@ -66,9 +68,9 @@ int EXPORT(core_memory_span)(double from, double to)
 int EXPORT(core_memory_most)(double from, double to)
 {
     struct json_writer w = begin_reply();
-    if (!need_tracks())
+    if (!need_tracks(0))
         return end_reply(false);
-    const struct moment *moment = memory_most(&core.tracks.memory, from, to);
+    const struct moment *moment = memory_most(&core.tracks[0].memory, from, to);
     json_put_double(&w, moment ? moment->at : -1);
     return end_reply(true);
 }

@@ -81,6 +81,16 @@ void retire(struct profile **p)
     *p = NULL;
 }
 
+void close_opened(unsigned slot)
+{
+    if (slot == 0) {
+        forget_aside();
+        row_index_deinit(&core.rows);
+    }
+    tracks_deinit(&core.tracks[slot]);
+    retire(&core.opened[slot]);
+}
+
 bool need_shown(void)
 {
     return core.shown.p || error_set(&core.err, "nothing is shown");
@@ -138,8 +148,8 @@ static uint8_t track_of(const struct owner *o)
     const struct shown *s = &core.shown;
     const struct thread *first = &s->p->threads[s->owner_threads[o->first]];
     const uint64_t *process =
-        core.tracks.timed && o->count
-            ? idmap_find(&core.tracks.process_of_pid, (uint64_t)first->pid)
+        core.tracks[0].timed && o->count
+            ? idmap_find(&core.tracks[0].process_of_pid, (uint64_t)first->pid)
             : NULL;
     return process && *process < 255 ? (uint8_t)(*process - 1) : 255;
 }
@@ -165,9 +175,9 @@ static size_t process_of(struct str path)
 {
     enum { NAME_MOST = 15 };
     struct str name = str_basename(path);
-    for (size_t i = 0; core.tracks.timed && i < core.tracks.process_count; i++) {
+    for (size_t i = 0; core.tracks[0].timed && i < core.tracks[0].process_count; i++) {
         struct str process =
-            profile_string(core.opened[0], core.tracks.processes[i].name);
+            profile_string(core.opened[0], core.tracks[0].processes[i].name);
         if (str_equal(process, name) ||
             (process.len == NAME_MOST && str_starts(name, process)))
             return i;

@@ -32,8 +32,8 @@ extern struct core {
     struct functions functions;
     struct search search;
     struct graph graph;
-    struct tracks tracks;  /* of opened[0] */
-    struct row_index rows; /* of opened[0] */
+    struct tracks tracks[PROFILES]; /* of the opened profiles */
+    struct row_index rows;          /* of opened[0] */
     enum tone_by tone_by;
     uint8_t *tones;      /* by label; allocated from the arena */
     uint8_t *categories; /* by string: of modules; allocated from the arena */
@@ -75,5 +75,8 @@ void choose_label(string_id label);
 /* Closes a profile and sets it to NULL. The shown profile remains until another one is
  * shown, because the page may ask for it in between. */
 void retire(struct profile **p);
+
+/* Closes an opened profile, with all data made of it. */
+void close_opened(unsigned slot);
 
 #endif

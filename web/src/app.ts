@@ -2,7 +2,7 @@
 /* The state of the page and its actions. Views read it and call it; it calls the core. */
 import { Appearance } from "./appearance";
 import { allOf, CoreError, type Core } from "./core";
-import { Filters } from "./filters";
+import { Filters, withTime } from "./filters";
 import type { Live } from "./live";
 import type { Home } from "./home";
 import { type Opened, Opening } from "./opening";
@@ -11,7 +11,7 @@ import { Tone } from "./protocol";
 import { Memory } from "./memory";
 import { Tracks } from "./tracks";
 import type { TracksView } from "./tracks_view";
-import { severalProcesses, type ViewState, readState, START, type View, writeState } from "./state";
+import { type Filter, severalProcesses, type ViewState, readState, START, type View, writeState } from "./state";
 
 export type Dialog = "help" | "palette" | "threads" | "labels" | "tracks" | "filter" | "note" | "export" | "format" | "menu" | null;
 
@@ -36,7 +36,7 @@ export interface Menu {
 }
 
 /* The properties of the state that require a call of the core. */
-const SHOWN_BY = ["filters", "event", "count", "processes", "wall", "color", "search", "pattern", "chosen"] as const;
+const SHOWN_BY = ["filters", "event", "count", "processes", "wall", "color", "search", "pattern", "chosen", "preview"] as const;
 
 export class App {
     profile: ProfileInfo | null = null;
@@ -57,6 +57,8 @@ export class App {
     latest: Opened | null = null;
     menu: Menu | null = null;
     notice = "";
+    empty = false; /* the previewed span has no samples */
+    private previewing = false;
     searching = false; /* on a telephone: the search is visible */
     private lookOf: Uint8Array = new Uint8Array(0); /* by label: tones, then marks, then kinds */
     version = 0; /* increases when the shown profile changes: charts and tables are requested again */
@@ -176,31 +178,71 @@ export class App {
 
     /* Calls the core with the settings of the state. */
     async show(step = false): Promise<boolean> {
+        if (!(await this.request()))
+            return false;
+        this.remember(step);
+        this.changed();
+        return true;
+    }
+
+    /* The panel shows that span, also while it is dragged: one request at a time, the last one wins. */
+    async preview(span: [number, number] | null): Promise<void> {
+        if (String(span) === String(this.state.preview))
+            return;
+        this.state = { ...this.state, preview: span, zoom: null };
+        if (this.previewing)
+            return;
+        this.previewing = true;
+        for (let last; last !== this.state.preview;) {
+            await this.inTurn(async () => {
+                last = this.state.preview;
+                await this.request();
+            });
+            this.changed();
+        }
+        this.previewing = false;
+        this.rememberSoon();
+    }
+
+    /* The filters of what is shown. */
+    private shownFilters(): Filter[] {
+        const { filters, preview, wall, event } = this.state;
+        const all = wall ? [{ verb: "wall-clock", text: this.profile?.events[event - 1]?.name ?? "" }, ...filters] : filters;
+        return preview ? withTime(all, { verb: "time", text: "", from: preview[0], to: preview[1] }) : all;
+    }
+
+    /* Of a previewed span without samples, the page says so, and the last picture is left. */
+    private async request(): Promise<boolean> {
         if (this.state.color === Tone.Change && !this.comparedWith)
             this.state = { ...this.state, color: Tone.Module };
         if (this.state.view === "changes" && !this.comparedWith)
             this.state = { ...this.state, view: "left" };
         try {
-            const { filters, event, count, wall, color, search, pattern, chosen } = this.state;
+            const { event, count, wall, color, search, pattern, chosen, preview } = this.state;
             const processes = this.state.processes && severalProcesses(this);
-            const all = wall ? [{ verb: "wall-clock", text: this.profile?.events[event - 1]?.name ?? "" }, ...filters] : filters;
-            const [shown, comparison, , looks, found, picked] = await allOf([
-                this.core.show(JSON.stringify(all), wall ? 0 : event, count, processes),
-                this.comparedWith ? this.core.comparison() : null,
-                this.core.color(color),
-                this.core.looks(),
-                search ? this.core.search(search, pattern) : null,
-                chosen ? this.core.chooseNamed(chosen) : null,
-            ]);
-            Object.assign(this, { shown, comparison, found, selected: null, chosen: picked, lookOf: looks });
+            try {
+                const [shown, comparison, , looks, found, picked] = await allOf([
+                    this.core.show(JSON.stringify(this.shownFilters()), wall ? 0 : event, count, processes),
+                    this.comparedWith ? this.core.comparison() : null,
+                    this.core.color(color),
+                    this.core.looks(),
+                    search ? this.core.search(search, pattern) : null,
+                    chosen ? this.core.chooseNamed(chosen) : null,
+                ]);
+                Object.assign(this, { shown, comparison, found, selected: null, chosen: picked, lookOf: looks });
+            } catch (error) {
+                this.empty = preview !== null && error instanceof CoreError && /^no samples remain/.test(error.fault.message);
+                if (!this.empty)
+                    throw error;
+                return true;
+            }
+            this.empty = false;
         } catch (error) {
             this.fail(error);
             return false;
         }
         this.fault = null;
         this.version++;
-        this.remember(step);
-        this.changed();
         return true;
     }
 
@@ -302,6 +344,10 @@ export class App {
 
     setZoom(zoom: [number, number] | null): void {
         this.state = { ...this.state, zoom };
+        this.rememberSoon();
+    }
+
+    private rememberSoon(): void {
         clearTimeout(this.zoomTimer); /* changing the address is slow in browsers */
         this.zoomTimer = window.setTimeout(() => this.remember(), 150);
     }
@@ -402,12 +448,14 @@ export class App {
             if (!this.profile || writeState(state) === writeState(before))
                 return;
             this.state = state;
+            this.tracks.span = state.preview;
             const same = SHOWN_BY.every((key) => JSON.stringify(before[key]) === JSON.stringify(state[key]));
             if (same) {
                 this.version++;
                 this.look();
             } else if (!(await this.show())) {
                 this.state = before;
+                this.tracks.span = before.preview;
                 this.remember();
                 this.changed();
             } else if (JSON.stringify(before.filters) !== JSON.stringify(state.filters)) {

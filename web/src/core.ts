@@ -156,9 +156,9 @@ export class Core {
     heat = (column: number, rows: number) => this.shownJson<HeatInfo>("core_heat", column, rows);
     graph = (functionShare: number, callShare: number, most: number) =>
         this.json<GraphInfo>("core_graph", functionShare, callShare, most);
-    tracks = () => this.json<TracksInfo | null>("core_tracks");
-    tracksDraw = async (tracks: Uint32Array, from: number, to: number, columns: number): Promise<Float32Array> =>
-        new Float32Array((await this.ask({ do: "bytes", call: "core_tracks_draw", with: [tracks, from, to, columns] }) as Uint8Array).buffer);
+    tracks = (side: number) => this.json<TracksInfo | null>("core_tracks", side);
+    tracksDraw = async (tracks: Uint32Array, from: number, to: number, columns: number, side: number): Promise<Float32Array> =>
+        new Float32Array((await this.ask({ do: "bytes", call: "core_tracks_draw", with: [tracks, from, to, columns, side] }) as Uint8Array).buffer);
     memory = (way: number) => this.json<MemoryInfo>("core_memory", way);
     memorySpan = (from: number, to: number) => this.json<MemorySpan>("core_memory_span", from, to);
     memoryMost = (from: number, to: number) => this.json<number>("core_memory_most", from, to);

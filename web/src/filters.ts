@@ -10,6 +10,11 @@ export const OF_SELECTION = ["tid", "pid", "comm", "cpu"];
 /* Filters by time: a span, or what was live at a moment. */
 export const OF_TIME = ["time", "moment"];
 
+/* A span ends the moment, which may be outside of it. */
+export function withTime(filters: Filter[], span: Filter): Filter[] {
+    return [...filters.filter((f) => f.verb !== "moment"), span];
+}
+
 /* Filters by properties of a thread. */
 const OF_THREADS = ["tid", "pid", "comm", "drop-comm"];
 
@@ -40,9 +45,13 @@ export class Filters {
 
     private async setFilters(filters: Filter[]): Promise<boolean> {
         const before = this.app.state;
-        this.app.state = { ...this.app.state, filters, zoom: null };
-        if (await this.app.show(true))
+        const times = (all: Filter[]): string => JSON.stringify(all.filter((f) => OF_TIME.includes(f.verb)));
+        const spans = times(filters) !== times(before.filters); /* a preview within the last one ends */
+        this.app.state = { ...before, filters, preview: spans ? null : before.preview, zoom: null };
+        if (await this.app.show(true)) {
+            this.app.tracks.span = spans ? null : this.app.tracks.span;
             return true;
+        }
         this.app.state = before;
         return false;
     }
@@ -63,8 +72,7 @@ export class Filters {
     async showTime(filter: Filter, event: number): Promise<void> {
         await this.app.inTurn(async () => {
             const before = this.app.state;
-            const filters = [...before.filters.filter((f) => f.verb !== "moment"), filter];
-            this.app.state = { ...before, filters, event, count: false, wall: false, zoom: null };
+            this.app.state = { ...before, filters: withTime(before.filters, filter), event, count: false, wall: false, preview: null, zoom: null };
             if (await this.app.show(true))
                 this.remember(before.filters);
             else
@@ -73,11 +81,11 @@ export class Filters {
         });
     }
 
-    /* Merged threads have no IDs, so filters by ID come first. A span ends the moment, which may
-     * be outside of it. */
+    /* Merged threads have no IDs, so filters by ID come first. */
     add(filter: Filter): Promise<boolean> {
-        return this.changeFilters((all) => {
-            const before = filter.verb === "time" ? all.filter((f) => f.verb !== "moment") : all;
+        return this.changeFilters((before) => {
+            if (filter.verb === "time")
+                return withTime(before, filter);
             const merged = before.findIndex((f) => f.verb === "threads");
             const at = merged >= 0 && OF_THREADS.includes(filter.verb) ? merged : before.length;
             return [...before.slice(0, at), filter, ...before.slice(at)];

@@ -35,7 +35,8 @@ function takeInlined(id: string, unnamed: string): Inlined | null {
 
 /* Opens the profiles and the view that were saved in the page. */
 async function openInlined(app: App, profile: Inlined, before: Inlined | null): Promise<void> {
-    const state = readState(location.hash || profile.state);
+    const address = location.hash || profile.state;
+    const state = address ? readState(address) : undefined;
     const file = ({ packed }: Inlined): Blob => new Blob([bytesOf(packed)], { type: PACKED });
     const opened = await app.opening.openTitled(file(profile), profile.name, false, state);
     if (opened && before)

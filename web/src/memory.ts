@@ -88,8 +88,8 @@ export class Memory {
     async showSpan(event: number): Promise<void> {
         const { tracks } = this.app;
         const { span } = tracks;
-        tracks.span = null;
         if (span && event)
             await this.app.filters.showTime({ verb: "time", text: "", from: span[0], to: span[1] }, event);
+        tracks.span = this.app.state.preview;
     }
 }

@@ -31,7 +31,7 @@ function withoutAdditions(text: string): string {
         .replace(/::h[0-9a-f]{16}$/, "").replace(/^__(x64|ia32|arm64|se)_(sys_|compat_sys_)/, "$2");
 }
 
-/* The components of a name, outside of brackets: "a::b::c", "a.b.c", "a/b/c". */
+/* The components of a name, outside of brackets: "a::b::c", "a.b.c", "a/b/c"; not of "python3.11". */
 function components(text: string): { from: number; text: string }[] {
     const out: { from: number; text: string }[] = [];
     let depth = 0;
@@ -49,7 +49,7 @@ function components(text: string): { from: number; text: string }[] {
             depth--;
         else if (depth === 0 && c === ":" && text.charAt(i + 1) === ":")
             cut(i++, 2);
-        else if (depth === 0 && (c === "/" || (c === "." && /^[\w$]/.test(text.slice(i + 1)) && /[\w$]$/.test(text.slice(0, i)))))
+        else if (depth === 0 && (c === "/" || (c === "." && /^[A-Za-z_$]/.test(text.slice(i + 1)) && /[\w$]$/.test(text.slice(0, i)))))
             cut(i, 1);
     }
     out.push({ from, text: text.slice(from) });
@@ -101,7 +101,7 @@ export function formsOf(name: string): string[] {
 /* The longest form that fits; otherwise the beginning of the shortest one, or nothing. */
 export function shorten(name: string, room: number, widthOf: (text: string, most: number) => number, advance: (character: string) => number): string {
     const forms = formsOf(name);
-    const fit = forms.find((form) => widthOf(form, room) <= room);
+    const fit = forms.find((form) => (form === name || form.length >= LETTERS_LEAST) && widthOf(form, room) <= room);
     if (fit !== undefined)
         return fit;
     const all = forms.length > 1 ? (forms[forms.length - 1] as string) : name;

@@ -9,7 +9,7 @@ export const PACKED = "application/gzip"; /* the type of a profile that comes fr
 export interface Report {
     file: Blob;
     name: string;
-    state: ViewState;
+    state: ViewState | undefined; /* the page has none: what is shown first */
     before: { file: Blob; name: string } | null; /* of a comparison */
 }
 
@@ -26,7 +26,7 @@ export async function reportIn(file: Blob): Promise<Report | null> {
         const state = dataset["state"] ?? dataset["place"] ?? ""; /* the second: in pages of earlier versions */
         const earlier = page.getElementById("profile-before");
         const before = earlier?.textContent ? { file: new Blob([await unpack(earlier.textContent)]), name: earlier.dataset["name"] || "before" } : null;
-        return { file: new Blob([await unpack(data.textContent)]), name: dataset["name"] || "profile", state: readState(state), before };
+        return { file: new Blob([await unpack(data.textContent)]), name: dataset["name"] || "profile", state: state ? readState(state) : undefined, before };
     } catch {
         return null;
     }

@@ -75,6 +75,7 @@ export interface ViewState {
     file: string; /* whose source is shown; empty: the heaviest */
     nodes: number; /* minimum share of a function in the call graph, in percent */
     edges: number; /* the same for calls */
+    preview: [number, number] | null; /* a span that is selected, but not committed: in ns */
     zoom: [number, number] | null;
 }
 
@@ -97,6 +98,7 @@ export const START: ViewState = {
     file: "",
     nodes: 0.5,
     edges: 0.1,
+    preview: null,
     zoom: null,
 };
 
@@ -152,9 +154,11 @@ export function readState(hash: string): ViewState {
     for (const key of ["nodes", "edges"] as const)
         if (Number.isFinite(given[key]) && (given[key] as number) >= 0 && (given[key] as number) <= 100)
             state[key] = given[key] as number;
-    const zoom = given["zoom"];
-    if (Array.isArray(zoom) && zoom.length === 2 && zoom.every((x) => Number.isFinite(x)) && zoom[0] < zoom[1])
-        state.zoom = [zoom[0], zoom[1]];
+    for (const key of ["preview", "zoom"] as const) {
+        const range = given[key];
+        if (Array.isArray(range) && range.length === 2 && range.every((x) => Number.isFinite(x)) && range[0] < range[1])
+            state[key] = [range[0], range[1]];
+    }
     return state;
 }
 

@@ -5,9 +5,10 @@ import { MACHINE_LAYERS, type TracksInfo } from "./protocol";
 import { heights } from "./density";
 import { OF_SELECTION } from "./filters";
 import { isPhone } from "./phone";
+import { AFTER, BEFORE, sideOf, type Sides, tracksOfSides } from "./sides";
 import type { Filter } from "./state";
 
-export type TrackKind = "memory" | "machine" | "marks" | "process" | "thread" | "cpus" | "cpu";
+export type TrackKind = "before" | "after" | "memory" | "machine" | "marks" | "process" | "thread" | "cpus" | "cpu";
 
 export interface Track {
     kind: TrackKind;
@@ -21,7 +22,7 @@ const FIRST_SHOWN = 12; /* tracks at first */
 const TINY = 0.003; /* share of the CPU time of a process that is not shown at first */
 const MAIN = 0.8; /* share of the CPU time of a process that is open at first */
 const MACHINE = 62, MEMORY = 140; /* pixels */
-const heightOf = (kind: TrackKind): number => kind === "machine" ? MACHINE : kind === "process" || kind === "cpus" ? heights.process : heights.thread;
+const heightOf = (kind: TrackKind): number => kind === "machine" || kind === "before" || kind === "after" ? MACHINE : kind === "process" || kind === "cpus" ? heights.process : heights.thread;
 const LABEL = 16;
 const LANE = 3; /* height of a CPU among all CPUs: 2 pixels and a gap */
 
@@ -32,6 +33,7 @@ const withParts = (filter: Filter, parts: string[]): Filter => ({ verb: filter.v
 
 export class Tracks {
     info: TracksInfo | null = null;
+    sides: Sides | null = null; /* of a comparison */
     rows: Track[] = [];
     height = 0;
     version = 0; /* increases when other rows are shown */
@@ -50,10 +52,12 @@ export class Tracks {
     /* The opened profile is another one, or there is more of it. The caller then shows it. */
     async load(begun: boolean): Promise<void> {
         const before = this.info;
-        this.info = this.app.comparedWith ? null : await this.app.core.tracks();
+        const after = await this.app.core.tracks(AFTER);
+        this.sides = this.app.comparedWith ? [sideOf(after), sideOf(await this.app.core.tracks(BEFORE))] : null;
+        this.info = this.sides ? tracksOfSides(this.sides) : after;
         this.info?.marks.sort((a, b) => a.at - b.at);
         this.loads++;
-        this.span = null;
+        this.span = this.info ? this.app.state.preview : null;
         if (!begun || !before)
             this.choose();
         this.layOut();
@@ -98,6 +102,10 @@ export class Tracks {
             top += height + label;
         };
         if (info) {
+            if (this.sides?.[BEFORE])
+                add("before", BEFORE);
+            if (this.sides?.[AFTER])
+                add("after", AFTER);
             if (info.memory)
                 add("memory", 0, MEMORY);
             if (info.processes.length)
@@ -304,14 +312,16 @@ export class Tracks {
         return !this.app.state.filters.some((f) => f.verb === "time");
     }
 
-    select(span: [number, number] | null): void {
+    /* The panel shows the span, unless it comes from there (`preview`). */
+    select(span: [number, number] | null, preview = true): void {
         this.span = span;
         void this.app.memory.measure();
+        if (preview)
+            void this.app.preview(span);
         this.app.changed();
     }
 
     commit(span = this.span): void {
-        this.span = null;
         if (span)
             void this.app.filters.add({ verb: "time", text: "", from: span[0], to: span[1] });
     }

@@ -8,6 +8,7 @@ import { count, shownName, weight } from "./format";
 import { Pixels } from "./pixels";
 import { MACHINE_LAYERS, MEMORY_LAYERS } from "./protocol";
 import { contour, type Tokens, tokens } from "./tokens";
+import { AFTER, categoryOf, type Side } from "./sides";
 import type { Track } from "./tracks";
 
 export const AXIS = 22;
@@ -186,8 +187,19 @@ export class TracksView {
         for (const row of this.visible())
             if (row.kind === "cpus")
                 entries.push(...(info?.cpus ?? []).slice(0, CPUS_MOST).map((_, i): Entry => [`cpu ${i}`, "cpu", i]));
-            else if (row.kind !== "marks")
+            else if (row.kind !== "marks" && row.kind !== "before" && row.kind !== "after")
                 entries.push([`${row.kind} ${row.index}`, row.kind, row.index]);
+        return entries;
+    }
+
+    /* Of a comparison: one track of each profile, with its slot. */
+    private sideEntries(): [number, Entry][] {
+        const entries: [number, Entry][] = [];
+        for (const { kind, index } of this.visible()) {
+            const side = this.app.tracks.sides?.[index];
+            if (side && (kind === "before" || kind === "after"))
+                entries.push([index, [`${kind} ${index}`, side.kind, 0]]);
+        }
         return entries;
     }
 
@@ -200,9 +212,13 @@ export class TracksView {
         const key = `${loads} ${from} ${to} ${columns}`;
         const known = this.picture?.key === key ? this.picture.strips : new Map<string, Strip>();
         const missing = this.entries().filter(([name]) => !known.has(name));
+        const sides = this.sideEntries().filter(([, [name]]) => !known.has(name));
         try {
-            if (tracks.info && to > from && missing.length) {
-                const read = await this.request(missing, from, to, columns);
+            if (tracks.info && to > from && missing.length + sides.length) {
+                const read = await this.request(missing, from, to, columns, AFTER);
+                for (const [slot, entry] of sides)
+                    for (const [name, strip] of await this.request([entry], from, to, columns, slot))
+                        read.set(name, strip);
                 if (!this.disposed && loads === tracks.loads)
                     this.picture = { key, strips: this.joined(known, read) };
             } else if (!tracks.info) {
@@ -224,14 +240,16 @@ export class TracksView {
 
     /* The latest strips of both. */
     private joined(known: Map<string, Strip>, read: Map<string, Strip>): Map<string, Strip> {
-        const visible = new Set(this.entries().map(([name]) => name));
+        const visible = new Set([...this.entries(), ...this.sideEntries().map(([, entry]) => entry)].map(([name]) => name));
         const all = [...known, ...read];
         return new Map(all.filter(([name], i) => i >= all.length - STRIPS_MOST || visible.has(name)));
     }
 
-    private async request(entries: Entry[], from: number, to: number, columns: number): Promise<Map<string, Strip>> {
+    private async request(entries: Entry[], from: number, to: number, columns: number, slot: number): Promise<Map<string, Strip>> {
+        if (!entries.length)
+            return new Map();
         const ids = Uint32Array.from(entries, ([, kind, index]) => KINDS[kind] * 2 ** INDEX_BITS + index);
-        const values = await this.app.core.tracksDraw(ids, from, to, columns);
+        const values = await this.app.core.tracksDraw(ids, from, to, columns, slot);
         const strips = new Map<string, Strip>();
         let at = 0;
         for (const [key, kind] of entries) {
@@ -253,13 +271,13 @@ export class TracksView {
         this.paintAxis(colors);
         if (!picture)
             return;
-        pen.fillStyle = colors.line2;
-        for (const tick of ticks(this.from, this.to, this.width))
-            pen.fillRect(Math.round(this.xOf(tick.at)), 0, 1, this.height);
+        const lines = ticks(this.from, this.to, this.width).map((tick) => Math.round(this.xOf(tick.at)));
         this.pixels.begin(this.width, this.height);
         this.above = [];
         for (const row of this.visible()) {
             pen.fillStyle = colors.line2;
+            for (const x of lines) /* not behind a label above the strip */
+                pen.fillRect(x, row.top + row.label - this.scroll, 1, row.height - row.label);
             pen.fillRect(0, row.top - this.scroll + row.height - 1, this.width, 1);
             this.paintTrack({ ...row, height: row.height - row.label }, row.top + row.label - this.scroll, colors);
         }
@@ -299,6 +317,8 @@ export class TracksView {
             this.paintCpus(row, y, colors);
         else if (!strip || !info)
             return;
+        else if (row.kind === "before" || row.kind === "after")
+            this.paintSide(strip, row, y, colors);
         else if (row.kind === "machine")
             this.paintMachine(strip, y, row.height, colors);
         else if (row.kind === "memory")
@@ -364,6 +384,32 @@ export class TracksView {
         }
         if (cpus > 1)
             this.above.push(() => this.note(`${cpus} CPUs`, y + 9, colors));
+    }
+
+    /* Both sides have the scale of the larger one. */
+    private paintSide(strip: Strip, row: Track, y: number, colors: Tokens): void {
+        const { sides } = this.app.tracks;
+        const side = sides?.[row.index];
+        if (!sides || !side)
+            return;
+        const step = side.kind === "memory" ? 1 : COARSE;
+        const stepsOf = (one: Strip): Float32Array[] => one.layers.slice(0, side.layers.length).map((layer) => coarser(layer, step));
+        const drawn = this.app.tracks.rows.map((one) => (one.kind === "before" || one.kind === "after" ? this.stripOf(one) : undefined));
+        const most = Math.max(...drawn.flatMap((one) => (one ? [this.topOf(side, one, this.sums(stepsOf(one)))] : [])));
+        const steps = stepsOf(strip), below = new Float32Array(steps[0]?.length ?? 0);
+        for (const [i, values] of steps.entries()) {
+            const category = categoryOf(sides, row.index, i);
+            const color = category < 0 ? colors.other : (colors.strips[category] as string);
+            this.stackSolid(values, below, step, (row.height - 6) / most, y + row.height - 1, color);
+        }
+        const top = side.kind === "memory" ? weight(most, "bytes") : `${Math.ceil(most)} ${most > 1 ? "CPUs" : "CPU"}`;
+        this.above.push(() => this.note(top, y + 9, colors));
+    }
+
+    /* What the height of a side stands for. */
+    private topOf(side: Side, strip: Strip, sums: Float32Array): number {
+        const drawn = sums.reduce((most, value) => Math.max(most, value), 0);
+        return side.kind === "memory" ? roundBytes(Math.max(1, drawn, strip.running)) : Math.max(1, drawn);
     }
 
     /* The bytes at the top of the track: a round number above all that is drawn. */

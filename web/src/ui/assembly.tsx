@@ -47,7 +47,7 @@ const JUMPS_MOST = 4000; /* of a function: the shortest */
 const LANE = 7; /* pixels */
 const ARROWS = LANES * LANE + 12; /* pixels of the column */
 const LETTER = 7.4; /* approximate pixels of a character */
-const BESIDE = 350; /* pixels of the other columns, the address and the name of the instruction */
+const BESIDE = 310; /* pixels of the other columns, the address and the name of the instruction */
 const NOWHERE = { unit: "", functions: [] };
 
 let listings: Promise<Listings> | null = null;

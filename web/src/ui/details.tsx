@@ -102,9 +102,10 @@ function locationOf(f: FunctionInfo): string {
 
 const ACTS = [["show-from", "Begin here"], ["focus", "Only stacks with it"], ["hide", "Merge"], ["ignore", "Drop"]] as const;
 
-/* Views with the side panel; the functions have their details above the callers. */
+/* Views with the side panel; the functions have their details above the callers, and lines of source
+ * are wide. */
 export function sideView(app: App): boolean {
-    return ["left", "time", "tree", "graph", "source", "changes"].includes(app.state.view);
+    return ["left", "time", "tree", "graph", "changes"].includes(app.state.view);
 }
 
 /* Nothing is selected. */

@@ -349,6 +349,9 @@ export function Crumbs({ app }: { app: App }) {
                     {filter.verb === "moment" ? `${filterText(filter, time)}${app.memory.isPeak((filter.to ?? 0) - 1) ? ", the peak" : ""}` : spanText(filter.from ?? 0, filter.to ?? 0)}
                 </button>
             ))}
+            {app.state.preview && (
+                <button type="button" class="crumb dashed" title="Show only this span (Enter)" onClick={() => app.tracks.commit(app.state.preview)}>{spanText(...app.state.preview)}</button>
+            )}
         </nav>
     );
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../app";
+import { spanText } from "../axis";
 import { chooseFile } from "../commands";
 import { count, eventName, share, shownName, time, weightUnit } from "../format";
 import { Chart, type Warning } from "../protocol";
@@ -102,17 +103,24 @@ function Part({ app }: { app: App }) {
 }
 
 function Status({ app }: { app: App }) {
-    const { shown, found, state } = app;
+    const { shown, found, state, chosen } = app;
     if (!shown)
         return null;
+    const { preview } = state;
+    if (app.empty && preview)
+        return <div class="status" role="status"><span>Selected {time(preview[1] - preview[0])}, without samples</span><span class="grow" /><Cautions app={app} /></div>;
     return (
         <div class="status" role="status">
             <span>
+                {preview && `Selected ${time(preview[1] - preview[0])} \u00b7 `}
                 {weightUnit(shown.total, shown.unit)}
                 {shown.unit !== "samples" && shown.event_name && !app.comparedWith && ` of ${eventName({ name: shown.event_name, unit: shown.unit })}`}
                 {app.comparedWith && `, ${weightUnit(shown.base_total, shown.unit)} before`}
                 {shown.unit !== "samples" && ` \u00b7 ${count(shown.samples)} samples`}
             </span>
+            {state.view === "source" && chosen && (
+                <span class="found">{shownName(chosen.name).slice(0, 200)}: {weightUnit(chosen.self, shown.unit)} self, {weightUnit(chosen.total, shown.unit)} total</span>
+            )}
             {found && (
                 <span class="found">
                     {count(found.functions)} {found.functions === 1 ? "function matches" : "functions match"} {"\u201c"}{state.search}{"\u201d"}: {weightUnit(found.total, shown.unit)},{" "}
@@ -235,6 +243,17 @@ function Loading({ app }: { app: App }) {
     );
 }
 
+/* For a previewed span without samples. */
+function Nothing({ app, span }: { app: App; span: [number, number] }) {
+    const waits = app.waits && app.state.view !== "waits";
+    return (
+        <div class="nothing lack">
+            <p>No samples of {eventName({ name: app.shown?.event_name ?? "", unit: app.shown?.unit ?? "" })} in {spanText(...span)}.</p>
+            {waits && <p><button type="button" class="link" onClick={() => void app.setEvent(app.state.event || 1, false, true)}>Show waits too</button></p>}
+        </div>
+    );
+}
+
 export function Root({ app, version }: { app: App; version: string }) {
     if (app.live)
         return <LiveRoot app={app} live={app.live} />;
@@ -259,7 +278,7 @@ export function Root({ app, version }: { app: App; version: string }) {
                     </section>
                     <div class={`panel ${sideView(app) && app.appearance.side ? "sided" : ""}`}>
                         <main tabIndex={-1}>
-                            <Content app={app} />
+                            {app.empty && app.state.preview ? <Nothing app={app} span={app.state.preview} /> : <Content app={app} />}
                         </main>
                         {sideView(app) && app.appearance.side && !isPhone() && <Details app={app} />}
                     </div>

@@ -59,8 +59,8 @@ export function Rows({ count, row, onRange, label, role, keys, showing, beside =
 
 const FEW = 10; /* samples: a share of fewer is not significant */
 
-/* A number with its share as a bar; of few samples it is faint, and the confidence
- * interval of the share is its title. `samples` are those of the total. `alone`: not in a table. */
+/* A number with its share as a bar; the title has the number, as some views show only the share. Of few
+ * samples it is faint, and the confidence interval of the share is its title. `samples` are those of the total. `alone`: not in a table. */
 export function Figure({ value, total, unit, samples = 0, alone = false }: { value: number; total: number; unit: string; samples?: number; alone?: boolean }) {
     const part = total > 0 ? Math.max(0, Math.min(1, value / total)) : 0;
     const own = part * samples;
@@ -68,7 +68,7 @@ export function Figure({ value, total, unit, samples = 0, alone = false }: { val
     const [low, high] = few ? interval(value, total, samples) : [0, 0];
     return (
         <span class={`figure ${few ? "few" : ""} ${value === 0 ? "none" : ""}`} role={alone ? undefined : "cell"}
-            title={few ? `about ${own.toFixed(0)} ${own.toFixed(0) === "1" ? "sample" : "samples"}, too few: the 95 % confidence interval of the share is ${shares(low, high)}` : ""}>
+            title={few ? `about ${own.toFixed(0)} ${own.toFixed(0) === "1" ? "sample" : "samples"}, too few: the 95 % confidence interval of the share is ${shares(low, high)}` : weight(value, unit)}>
             <i style={{ width: `${part * 100}%` }} />
             <b>{weight(value, unit)}</b>
             <em>{share(value, total)}</em>

@@ -14,7 +14,7 @@ import { Figure, Rows } from "./rows";
 const LINE_MOST = 2000; /* characters */
 const TAB = "    ";
 const LETTER = 7.4; /* approximate pixels of a character */
-const BESIDE = 350; /* pixels of the other columns */
+const BESIDE = 220; /* pixels of the other columns */
 
 let texts: Promise<Map<string, string>> | null = null;
 

@@ -34,6 +34,8 @@ export function TrackMenu({ app, at, close }: { app: App; at: TrackMenuAt; close
             ["Move up (Alt \u2191)", () => tracks.move(row, -1)], ["Move down (Alt \u2193)", () => tracks.move(row, 1)]);
     if (tracks.folds(row))
         items.push([tracks.isOpen(row) ? "Close" : "Open", () => tracks.fold(row)]);
+    if (row.kind === "before" || row.kind === "after")
+        items.push(["Swap before and after", () => void app.opening.swap()], ["End the comparison", () => void app.endComparison()]);
     const { memory } = app;
     if (row.kind === "memory") {
         items.push(["The heap at its peak", () => void memory.showMoment(memory.info?.peakAt ?? 0)]);

@@ -29,6 +29,12 @@ export function trackFacts(app: App, view: TracksView, row: Track, x: number): s
     const values = strip?.layers.map((layer) => layer[x] ?? 0) ?? [];
     const processName = (i: number): string => shownName(info?.processes[i]?.name ?? "") || "(no name)";
     switch (row.kind) {
+        case "before":
+        case "after": {
+            const side = app.tracks.sides?.[row.index];
+            const named = side?.layers.map((name, i): [string, number] => [name === null ? "others" : shownName(name) || "(no name)", values[i] ?? 0]) ?? [];
+            return largest(named, side?.kind === "memory" ? (value) => weight(value, "bytes") : (cpus) => `${cpus.toFixed(2)} CPUs`);
+        }
         case "machine":
             return largest(values.map((value, i) => [i < MACHINE_LAYERS - 1 ? processName(i) : "others", value]), (cpus) => `${cpus.toFixed(2)} CPUs`);
         case "memory": {

@@ -3,7 +3,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { spanText } from "../axis";
-import { share, shownName, time } from "../format";
+import { count, share, shownName, time, weight } from "../format";
+import { AFTER, categoryOf } from "../sides";
 import { type List, useList } from "../lists";
 import { tokens } from "../tokens";
 import type { Track } from "../tracks";
@@ -19,6 +20,10 @@ const EDGE = 5; /* pixels at the ends of the span that resize it */
 function nameOf(app: App, row: Track): string {
     const { info } = app.tracks;
     switch (row.kind) {
+        case "before":
+            return "Before";
+        case "after":
+            return "After";
         case "memory":
             return "Memory";
         case "machine":
@@ -48,6 +53,12 @@ function idOf(app: App, row: Track): string {
     return row.kind === "cpus" ? String(info?.cpus.length ?? "") : "";
 }
 
+/* The profile of a side, and how much is known of it. */
+function sideText(app: App, row: Track): string {
+    const samples = app.comparison?.sides[row.kind === "before" ? 0 : 1]?.samples ?? 0;
+    return `${shownName(row.kind === "before" ? app.comparedWith : app.name)}, ${count(samples)} samples`;
+}
+
 /* The value of the window: CPU time; for CPUs the share of use. */
 function figureOf(app: App, view: TracksView, row: Track): string {
     const { info } = app.tracks;
@@ -63,13 +74,15 @@ function figureOf(app: App, view: TracksView, row: Track): string {
         return memoryFigure(app, view, row);
     if (!strip)
         return "";
+    if (app.tracks.sides?.[row.index]?.kind === "memory")
+        return weight(strip.running, "bytes");
     return row.kind === "cpu" ? share(strip.running, span) : strip.running > 0 ? time(strip.running) : "0";
 }
 
 /* What is read after the name and the value. */
 function spokenOf(view: TracksView, row: Track): string | undefined {
     const strip = view.stripOf(row);
-    if (!strip || row.kind === "machine" || row.kind === "memory")
+    if (!strip || ["before", "after", "machine", "memory"].includes(row.kind))
         return undefined;
     const span = view.to - view.from;
     const waits = strip.waiting > 0 ? `, waiting ${share(strip.waiting, span)}` : "";
@@ -132,6 +145,7 @@ function Label({ app, view, row, at, active, onActive, onPick, onMenu }: LabelPr
             <em>{idOf(app, row)}</em>
             <span class="value">{figureOf(app, view, row)}</span>
             {row.kind === "memory" && <MemoryLayers app={app} />}
+            {(row.kind === "before" || row.kind === "after") && <small title={sideText(app, row)}>{sideText(app, row)}</small>}
             {machine && cpus > 1 && <small>{share(machine.running, (view.to - view.from) * cpus)} of {cpus} CPUs</small>}
         </div>
     );
@@ -244,13 +258,31 @@ function Overview({ app }: { app: App }) {
 
 const LEGEND = [["lock", "lock"], ["disk", "disk"], ["network", "network, pipe"], ["cpu", "wait for CPU"], ["sleep", "sleep"]] as const;
 
+/* The layers of before and after. One process needs no name. */
+function SideLegend({ app }: { app: App }) {
+    const { sides } = app.tracks;
+    const main = sides?.[AFTER] ?? sides?.find(Boolean);
+    const names = main?.layers.flatMap((name, i) => (name === null ? [] : [{ name, i }])) ?? [];
+    if (!sides || !main || names.length < 2)
+        return null;
+    const colors = tokens();
+    return (
+        <span class="legend layers-legend">
+            <span>stacked by {main.kind === "memory" ? main.info.memory?.by ?? "function" : "process"}</span>
+            {names.map(({ name, i }) => <span key={i} title={shownName(name)}><i class="square" style={{ background: colors.strips[categoryOf(sides, sides.indexOf(main), i)] as string }} />{shownName(name) || "(no name)"}</span>)}
+        </span>
+    );
+}
+
 function Foot({ app }: { app: App }) {
     const { info, moreCount } = app.tracks;
     return (
         <div class="more">
             {info !== null && info.processes.length > 0 && <button type="button" class="link" onClick={() => app.openDialog("tracks")}>{moreCount ? `${moreCount} more ${moreCount === 1 ? "track" : "tracks"}\u2026` : "Choose tracks\u2026"}</button>}
+            <SideLegend app={app} />
             <span class="grow" />
-            {app.waits && (
+            {app.tracks.sides && <span>the same span of both is selected</span>}
+            {app.waits && !app.tracks.sides && (
                 <span class="legend waits">
                     <span><i class="running" />running</span>
                     {LEGEND.map(([name, title]) => <span key={name}><i style={{ "--stroke": `var(--wait-${name})`, "--ground": `var(--wait-${name}-bg)` }} />{title}</span>)}
@@ -355,7 +387,7 @@ export function TrackPane({ app }: { app: App }) {
         <section class="tracks" aria-label="Tracks">
             <Overview app={app} />
             <div class="axis">
-                <span class="head">Time <span class="value">{spanText(0, view ? view.to - view.from : 1).replace(/^[^\u2013]*\u2013/, "")}</span></span>
+                <span class="head">{tracks.sides ? "Time from start" : "Time"} <span class="value">{spanText(0, view ? view.to - view.from : 1).replace(/^[^\u2013]*\u2013/, "")}</span></span>
                 <div class="strips" ref={axis} />
             </div>
             <div class="scroller" ref={scroller} style={{ "--rows": `${tracks.height}px`, "--most": `${app.appearance.tracks ?? mostRows(app)}px` }} onScroll={(event) => view?.setScroll(event.currentTarget.scrollTop)}>

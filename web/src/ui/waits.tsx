@@ -50,7 +50,7 @@ export function Waits({ app }: { app: App }) {
         setAt(i);
         if (row) {
             app.tracks.reveal(row.tid, row.name);
-            app.tracks.select([row.begin, row.begin + row.longest]);
+            app.tracks.select([row.begin, row.begin + row.longest], false);
         }
     };
     const only = (i: number): void => {
@@ -102,7 +102,7 @@ export function Marks({ app }: { app: App }) {
         if (mark?.thread !== undefined)
             app.tracks.reveal(mark.tid, mark.thread);
         if (mark)
-            app.tracks.select([Math.max(from, mark.at - half), Math.min(to, mark.at + half)]);
+            app.tracks.select([Math.max(from, mark.at - half), Math.min(to, mark.at + half)], false);
     };
     return (
         <div class="table marks-table" role="table" aria-label="Marks">
