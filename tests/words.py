@@ -68,7 +68,7 @@ PHRASES = {
 
 # Ordinary uses: these are removed before a text is searched.
 ALLOWED = re.compile(
-    r"in[ _]place(?![a-z])|(?:2377|%u) places, all below|in 1 place, below|dataset..place..|last place|close together|in-place|takes? place|took place|place-(?:items|content|self)|placeholder"
+    r"in[ _]place(?![a-z])|(?:2377|%u) places, all below|in 1 place, below|data-place|dataset..place..|last place|close together|in-place|takes? place|took place|place-(?:items|content|self)|placeholder"
     r"|perf buildid-\w+|--?buildid-\w+|buildid-cache|BUILDID_\w+|PERF_RECORD_MISC_MMAP_BUILD_ID"
     r"|buildid-mmap|buildid-all|no-buildid|/buildid/|note\.go\.buildid|\bBUILDID\b")
 

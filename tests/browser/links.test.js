@@ -71,9 +71,9 @@ const ADDRESSES = [
 
 /* A page as the first edition saved it: the state is in data-place. */
 function firstEdition(profile, name, state) {
-    const place = Object.keys(state).length ? `#${encodeURIComponent(JSON.stringify(state))}` : "";
+    const address = Object.keys(state).length ? `#${encodeURIComponent(JSON.stringify(state))}` : "";
     return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>stoke</title></head><body><div id=\"app\"></div>" +
-        `<!--stoke:data--><script type="application/octet-stream" id="profile" data-name="${name}" data-place="${place}">` +
+        `<!--stoke:data--><script type="application/octet-stream" id="profile" data-name="${name}" data-place="${address}">` +
         `${profile.toString("base64")}</script></body></html>\n`;
 }
 

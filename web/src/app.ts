@@ -193,7 +193,7 @@ export class App {
         if (this.previewing)
             return;
         this.previewing = true;
-        for (let last; last !== this.state.preview;) {
+        for (let last: [number, number] | null | undefined; last !== this.state.preview;) {
             await this.inTurn(async () => {
                 last = this.state.preview;
                 await this.request();
