@@ -110,12 +110,13 @@ static inline uint64_t heap_rule_bucket(uint64_t address, uint64_t space)
 
 /* --- Time --------------------------------------------------------------------------- */
 
-/* The time stamp counter, before all that is stored later. */
+/* The time stamp counter, before all that is stored later and after all that was read before: an
+ * address that another thread has passed on is released later than it was allocated. */
 static inline uint64_t heap_ticks_early(void)
 {
 #ifdef __x86_64__
     uint32_t low, high;
-    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high) : : "memory");
+    __asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high) : : "memory");
     return (uint64_t)high << 32 | low;
 #else
     return 0;

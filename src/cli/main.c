@@ -34,7 +34,7 @@ int main(int argc, char **argv)
     signal(SIGXFSZ,
            SIG_IGN); /* exceeding the file size limit becomes an error of write */
     /* large pages are resident as a whole: they are for programs that end soon */
-    if (argc < 2 || strcmp(argv[1], "daemon") != 0)
+    if (argc < 2 || (strcmp(argv[1], "daemon") != 0 && strcmp(argv[1], "server") != 0))
         arena_set_source(&os_large_pages);
     if (argc < 2) {
         help_commands();

@@ -105,9 +105,11 @@ void message_error(const struct error *err)
 bool message_output_done(void)
 {
     struct error err;
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return true;
-    error_set(&err, "standard output: cannot write: %s", strerror(errno));
+    error_set(&err, "standard output: cannot write%s%s", errno ? ": " : "",
+              errno ? strerror(errno) : ""); /* unknown if an earlier write failed */
     message_error(&err);
     return false;
 }

@@ -51,7 +51,7 @@ static double read_value(struct d3 *d, double least)
     double value = 0;
     if (json_number(&d->json, &value) && value >= least && value <= QUANTITY_MAX)
         return value;
-    json_warn(&d->json, d->b, "a value that is no weight");
+    json_warn(&d->json, d->b, "a value that is not a valid weight");
     return 0;
 }
 

@@ -65,7 +65,7 @@ static int create_lock(const char *path, struct error *err)
     return fd;
 }
 
-#define HELD "\n"
+#define HELD " is running\n"
 #define RELEASED " has ended\n"
 
 /* For users, and for the next process that takes the lock. */
@@ -93,7 +93,7 @@ static bool has_holder(int fd)
 {
     char text[32];
     ssize_t got = pread(fd, text, sizeof text, 0);
-    return got > 0 && !str_ends((struct str){text, (size_t)got}, STR(RELEASED));
+    return got > 0 && str_ends((struct str){text, (size_t)got}, STR(HELD));
 }
 
 int os_file_lock_take(const char *path, bool *abandoned, struct error *err)

@@ -222,15 +222,29 @@ struct thread_pool os_thread_pool_interface(struct os_thread_pool *c)
 
 /* --- Locks ------------------------------------------------------------------------- */
 
-bool os_lock_init(struct os_lock *l)
+static bool init_lock(struct os_lock *l, int protocol)
 {
+    pthread_mutexattr_t attributes;
     pthread_mutex_t *mutex = malloc(sizeof(pthread_mutex_t));
-    if (mutex && pthread_mutex_init(mutex, NULL) != 0) {
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setprotocol(&attributes, protocol);
+    if (mutex && pthread_mutex_init(mutex, &attributes) != 0) {
         free(mutex);
         mutex = NULL;
     }
+    pthread_mutexattr_destroy(&attributes);
     l->mutex = mutex;
     return mutex != NULL;
+}
+
+bool os_lock_init(struct os_lock *l)
+{
+    return init_lock(l, PTHREAD_PRIO_NONE);
+}
+
+bool os_lock_init_inheriting(struct os_lock *l)
+{
+    return init_lock(l, PTHREAD_PRIO_INHERIT) || os_lock_init(l);
 }
 
 void os_lock_deinit(struct os_lock *l)

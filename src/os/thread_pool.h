@@ -32,6 +32,10 @@ struct os_lock {
 
 /* False when out of memory. */
 bool os_lock_init(struct os_lock *l);
+
+/* The same for threads of different priorities: while one waits for the lock, the thread that has
+ * it runs with the priority of the waiting one. */
+bool os_lock_init_inheriting(struct os_lock *l);
 void os_lock_deinit(struct os_lock *l); /* a zeroed lock is allowed */
 void os_lock_acquire(struct os_lock *l);
 void os_lock_release(struct os_lock *l);

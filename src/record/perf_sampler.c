@@ -29,8 +29,8 @@
 /* A round ends after this number of bytes, so that the queues get their space back. */
 #define ROUND_BYTES MB
 
-/* Copies of records that wait for the stages; larger if the user requests larger rings. */
-#define QUEUES_USUAL (32 * MB)
+/* Copies of records that wait for the stages: as large as all rings, and at least that. */
+#define QUEUES_LEAST (32 * MB)
 
 /* --- Attributes -------------------------------------------------------------------- */
 
@@ -525,12 +525,12 @@ bool perf_sampler_open(struct perf_sampler *s,
                                  stack_fields(settings->stacks) | settings->more_fields |
                                      event_fields(settings));
     s->layout.registers = (size_t)__builtin_popcountll(USER_REGISTERS);
-    size_t room = settings->ring_size;
-    room = room > QUEUES_USUAL ? room : QUEUES_USUAL;
-    if (!ring_copier_init(&s->copier, &s->layout, room, err) ||
+    s->ring_size = choose_ring_size(settings);
+    size_t rings = s->ring_size * os_cpus_possible();
+    if (!ring_copier_init(&s->copier, &s->layout,
+                          rings > QUEUES_LEAST ? rings : QUEUES_LEAST, err) ||
         !os_wait_watch(wait, ring_copier_fd(&s->copier), err))
         return false;
-    s->ring_size = choose_ring_size(settings);
     s->of_cpus = perf_sampler_prefers_cpus(settings);
     os_raise_file_limit();
     set_attrs(s);

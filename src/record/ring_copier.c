@@ -232,7 +232,7 @@ bool ring_copier_init(struct ring_copier *c, const struct record_layout *layout,
                               .changes = {.epoll = -1, .signals = -1},
                               .ended = {-1},
                               .ready = {-1}};
-    if (!os_lock_init(&c->lock))
+    if (!os_lock_init_inheriting(&c->lock))
         return error_memory(err);
     return os_wait_init_plain(&c->changes, err) && os_wake_init(&c->ended, err) &&
            os_wake_init(&c->ready, err) &&

@@ -15,6 +15,10 @@ static bool need_tracks(uint32_t slot)
 int EXPORT(core_tracks)(uint32_t slot)
 {
     struct json_writer w = begin_reply();
+    if (slot == 1 && !core.opened[slot]) {
+        output_text(&core.reply, "null");
+        return end_reply(true);
+    }
     if (!need_tracks(slot))
         return end_reply(false);
     if (core.tracks[slot].timed)

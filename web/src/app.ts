@@ -141,6 +141,7 @@ export class App {
             return true;
         const { fault } = this;
         this.state = { ...START, view: this.state.view };
+        this.tracks.span = null;
         if (!fault || !(await this.show()))
             return false;
         this.fault = { ...fault, hint: "The address requests it; everything is shown instead." };
@@ -154,7 +155,12 @@ export class App {
             this.comparedWith = "";
             this.state = { ...this.state, color: Tone.Module, zoom: null };
             this.title();
-            await Promise.all([this.tracks.load(false), this.show()]);
+            const [, shown] = await Promise.all([this.tracks.load(false), this.show()]);
+            if (!shown && this.state.preview) {
+                this.state = { ...this.state, preview: null };
+                this.tracks.span = null;
+                await this.show();
+            }
         });
     }
 
@@ -196,7 +202,7 @@ export class App {
         for (let last: [number, number] | null | undefined; last !== this.state.preview;) {
             await this.inTurn(async () => {
                 last = this.state.preview;
-                await this.request();
+                await this.request(true);
             });
             this.changed();
         }
@@ -211,12 +217,13 @@ export class App {
         return preview ? withTime(all, { verb: "time", text: "", from: preview[0], to: preview[1] }) : all;
     }
 
-    /* Of a previewed span without samples, the page says so, and the last picture is left. */
-    private async request(): Promise<boolean> {
+    /* With `mayBeEmpty`: of a previewed span without samples, the page says so, and the last picture is left. */
+    private async request(mayBeEmpty = false): Promise<boolean> {
         if (this.state.color === Tone.Change && !this.comparedWith)
             this.state = { ...this.state, color: Tone.Module };
         if (this.state.view === "changes" && !this.comparedWith)
             this.state = { ...this.state, view: "left" };
+        let unsearchable: unknown = null; /* the rest is shown nevertheless */
         try {
             const { event, count, wall, color, search, pattern, chosen, preview } = this.state;
             const processes = this.state.processes && severalProcesses(this);
@@ -226,14 +233,14 @@ export class App {
                     this.comparedWith ? this.core.comparison() : null,
                     this.core.color(color),
                     this.core.looks(),
-                    search ? this.core.search(search, pattern) : null,
+                    search ? this.core.search(search, pattern).catch((error: unknown) => { unsearchable = error; return null; }) : null,
                     chosen ? this.core.chooseNamed(chosen) : null,
                 ]);
                 Object.assign(this, { shown, comparison, found, selected: null, chosen: picked, lookOf: looks });
             } catch (error) {
-                this.empty = preview !== null && error instanceof CoreError && /^no samples remain/.test(error.fault.message);
-                if (!this.empty)
+                if (!mayBeEmpty || !preview || !(error instanceof CoreError) || !/^no samples remain/.test(error.fault.message))
                     throw error;
+                this.empty = true;
                 return true;
             }
             this.empty = false;
@@ -243,6 +250,8 @@ export class App {
         }
         this.fault = null;
         this.version++;
+        if (unsearchable)
+            this.fail(unsearchable);
         return true;
     }
 
@@ -449,13 +458,18 @@ export class App {
                 return;
             this.state = state;
             this.tracks.span = state.preview;
+            void this.memory.measure();
             const same = SHOWN_BY.every((key) => JSON.stringify(before[key]) === JSON.stringify(state[key]));
             if (same) {
                 this.version++;
                 this.look();
             } else if (!(await this.show())) {
+                const { fault } = this;
                 this.state = before;
                 this.tracks.span = before.preview;
+                void this.memory.measure();
+                await this.request(true); /* the core may have colours and matches of the refused address */
+                this.fault = fault;
                 this.remember();
                 this.changed();
             } else if (JSON.stringify(before.filters) !== JSON.stringify(state.filters)) {

@@ -148,7 +148,7 @@ export class ChartView extends Viewport implements Steered {
             return null;
         if (this.options.zoomInAddress && state.zoom)
             return { from: state.zoom[0], to: state.zoom[1], scroll: 0 };
-        return this.options.kind === Chart.Time && !tracks.isWhole ? null : { from: 0, to: Number.POSITIVE_INFINITY, scroll: 0 };
+        return this.options.kind === Chart.Time && (state.preview || !tracks.isWhole) ? null : { from: 0, to: Number.POSITIVE_INFINITY, scroll: 0 };
     }
 
     private get window(): Window {
@@ -176,12 +176,12 @@ export class ChartView extends Viewport implements Steered {
             this.scroll = 0;
     }
 
-    /* All of the axis; by time, only the committed span. */
+    /* All of the axis; by time, only the selected or committed span. */
     private get whole(): [number, number] {
-        const { tracks } = this.app;
-        if (!this.info?.timed || !tracks.info || tracks.isWhole)
+        const { tracks, state } = this.app;
+        if (!this.info?.timed || !tracks.info || (tracks.isWhole && !state.preview))
             return [0, this.full];
-        const [from, to] = tracks.committed;
+        const [from, to] = state.preview ?? tracks.committed;
         return to > from && from < this.full ? [from, Math.min(to, this.full)] : [0, this.full];
     }
 

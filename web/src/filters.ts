@@ -49,7 +49,8 @@ export class Filters {
         const spans = times(filters) !== times(before.filters); /* a preview within the last one ends */
         this.app.state = { ...before, filters, preview: spans ? null : before.preview, zoom: null };
         if (await this.app.show(true)) {
-            this.app.tracks.span = spans ? null : this.app.tracks.span;
+            if (spans)
+                this.app.tracks.span = this.app.state.preview; /* another one may be selected meanwhile */
             return true;
         }
         this.app.state = before;
@@ -73,10 +74,12 @@ export class Filters {
         await this.app.inTurn(async () => {
             const before = this.app.state;
             this.app.state = { ...before, filters: withTime(before.filters, filter), event, count: false, wall: false, preview: null, zoom: null };
-            if (await this.app.show(true))
+            if (await this.app.show(true)) {
+                this.app.tracks.span = this.app.state.preview;
                 this.remember(before.filters);
-            else
+            } else {
                 this.app.state = before;
+            }
             this.app.changed();
         });
     }

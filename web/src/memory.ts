@@ -84,6 +84,13 @@ export class Memory {
         }
     }
 
+    /* Of another profile. */
+    measureAgain(): Promise<void> {
+        this.measured = "";
+        this.figures = null;
+        return this.measure();
+    }
+
     /* Commits the span, and shows an event in it. */
     async showSpan(event: number): Promise<void> {
         const { tracks } = this.app;

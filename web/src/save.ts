@@ -98,7 +98,7 @@ async function packed(bytes: Uint8Array): Promise<string> {
 /* Saves the shown profile and the view in a page; of a comparison both profiles, unfiltered. */
 export async function savePage(app: App): Promise<void> {
     const both = app.comparedWith !== "";
-    const state = writeState(both ? app.state : { ...app.state, filters: [], wall: false });
+    const state = writeState(both ? app.state : { ...app.state, filters: [], wall: false, preview: null });
     const part = async (id: string, name: string, format: string): Promise<string> =>
         `<script type="application/octet-stream" id="${id}" data-name="${attribute(name)}" ` +
         `data-state="${attribute(state)}">${await packed(await app.core.export(format))}</script>`;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tracks: which are shown, and what is selected in them. */
 import type { App } from "./app";
-import { MACHINE_LAYERS, type TracksInfo } from "./protocol";
+import { MACHINE_LAYERS, MEMORY_WAYS, type TracksInfo } from "./protocol";
 import { heights } from "./density";
 import { OF_SELECTION } from "./filters";
 import { isPhone } from "./phone";
@@ -52,12 +52,18 @@ export class Tracks {
     /* The opened profile is another one, or there is more of it. The caller then shows it. */
     async load(begun: boolean): Promise<void> {
         const before = this.info;
-        const after = await this.app.core.tracks(AFTER);
-        this.sides = this.app.comparedWith ? [sideOf(after), sideOf(await this.app.core.tracks(BEFORE))] : null;
+        const earlier = this.app.comparedWith ? await this.app.core.tracks(BEFORE) : null;
+        let after = await this.app.core.tracks(AFTER);
+        if (after?.memory && earlier?.memory && after.memory.by !== earlier.memory.by) {
+            await this.app.core.memory(MEMORY_WAYS.indexOf(earlier.memory.by)); /* both in the same way */
+            after = await this.app.core.tracks(AFTER);
+        }
+        this.sides = this.app.comparedWith ? [sideOf(after), sideOf(earlier)] : null;
         this.info = this.sides ? tracksOfSides(this.sides) : after;
         this.info?.marks.sort((a, b) => a.at - b.at);
         this.loads++;
         this.span = this.info ? this.app.state.preview : null;
+        void this.app.memory.measureAgain();
         if (!begun || !before)
             this.choose();
         this.layOut();

@@ -402,14 +402,14 @@ export class TracksView {
             const color = category < 0 ? colors.other : (colors.strips[category] as string);
             this.stackSolid(values, below, step, (row.height - 6) / most, y + row.height - 1, color);
         }
-        const top = side.kind === "memory" ? weight(most, "bytes") : `${Math.ceil(most)} ${most > 1 ? "CPUs" : "CPU"}`;
+        const top = side.kind === "memory" ? weight(most, "bytes") : `${most} ${most > 1 ? "CPUs" : "CPU"}`;
         this.above.push(() => this.note(top, y + 9, colors));
     }
 
     /* What the height of a side stands for. */
     private topOf(side: Side, strip: Strip, sums: Float32Array): number {
         const drawn = sums.reduce((most, value) => Math.max(most, value), 0);
-        return side.kind === "memory" ? roundBytes(Math.max(1, drawn, strip.running)) : Math.max(1, drawn);
+        return side.kind === "memory" ? roundBytes(Math.max(1, drawn, strip.running)) : Math.max(1, Math.ceil(drawn));
     }
 
     /* The bytes at the top of the track: a round number above all that is drawn. */

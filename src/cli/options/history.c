@@ -84,7 +84,7 @@ static bool take_clock(struct str *s, struct tm *t, struct when *w)
     return true;
 }
 
-/* The second that clocks show so with summer time, or without; false if it is not the case then. */
+/* The time at which local clocks show `t`, with or without summer time; false if there is none. */
 static bool is_local(struct tm t, int summer, time_t *second)
 {
     int hour = t.tm_hour, minute = t.tm_min;

@@ -251,10 +251,11 @@ static void report_abandoned(struct sqlite_store *s, char *done, size_t size)
     uint64_t end = 0;
     s->abandoned = false;
     if (sqlite_number(s, "SELECT max(end) FROM window", &end) && end)
-        format_text(done, size,
-                    "the process that wrote the store before was killed, or the machine "
-                    "crashed: its last window ends at %s",
-                    utc((time_t)(end / STORE_SECOND), "%Y-%m-%d %H:%M:%S UTC", text));
+        format_text(
+            done, size,
+            "the previous writer of this store was killed, or the machine crashed: its "
+            "last window ends at %s",
+            utc((time_t)(end / STORE_SECOND), "%Y-%m-%d %H:%M:%S UTC", text));
 }
 
 static bool fix_files(struct sqlite_store *s, char *done, size_t size, struct error *err)

@@ -4,6 +4,7 @@
 /* Windows, and blocks of metrics, that one call removes; pages that it returns to the file
  * system. */
 #define WINDOWS_AT_ONCE "16"
+#define WINDOWS_ABOVE "2" /* of a store that is too large: each can have ten minutes */
 #define BLOCKS_AT_ONCE "64"
 #define PAGES_AT_ONCE 256
 
@@ -65,12 +66,11 @@ static bool remove_above(struct sqlite_store *s, uint64_t most, struct error *er
     uint64_t bytes = 0;
     if (!used_bytes(s, &bytes, err))
         return false;
-    return bytes <= most ||
-           (sqlite_run(s,
-                       "DELETE FROM window WHERE id IN (SELECT id FROM "
-                       "window ORDER BY start LIMIT " WINDOWS_AT_ONCE ")",
-                       err) &&
-            remove_first_metrics(s, err));
+    return bytes <= most || (sqlite_run(s,
+                                        "DELETE FROM window WHERE id IN (SELECT id FROM "
+                                        "window ORDER BY start LIMIT " WINDOWS_ABOVE ")",
+                                        err) &&
+                             remove_first_metrics(s, err));
 }
 
 /* Without windows nothing refers to the other tables. */
@@ -96,9 +96,9 @@ static bool remove_unused(struct sqlite_store *s, struct error *err)
     return false;
 }
 
-/* Sums of removed windows go, too. Windows refer only to stacks of their own era. So those of an era are not needed when all
- * windows are newer than the start of the next one; those of version 1 are not when all
- * windows are newer than the first era. */
+/* Sums of removed windows go, too. Windows refer only to stacks of their own era. So those of an
+ * era are not needed when all windows are newer than the start of the next one; those of version 1
+ * are not when all windows are newer than the first era. */
 static bool remove_old_stacks(struct sqlite_store *s, struct error *err)
 {
     return sqlite_run(
@@ -140,6 +140,11 @@ bool sqlite_store_retain(struct store *base, const struct store_limits *limits,
     if (removed && !(remove_unused(s, err) && remove_old_stacks(s, err)))
         return false;
     s->retained = true;
-    return return_pages(s, err) && sqlite_pack_windows(s, err) &&
-           sqlite_make_rollups(s, err) && sqlite_pack_stacks(s, err);
+    struct error
+        later; /* what cannot be packed now is tried again after the next window */
+    if (!return_pages(s, err) || !sqlite_make_rollups(s, err))
+        return false;
+    sqlite_pack_windows(s, &later);
+    sqlite_pack_stacks(s, &later);
+    return true;
 }

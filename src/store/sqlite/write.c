@@ -239,6 +239,7 @@ static bool prepare_known(struct adding *a, struct error *err)
         uint64_t last = number_of(a, "SELECT max(first + count - 1) FROM stacks");
         ok = read_era(a, &ignored);
         k->next = 1 + (old > last ? old : last);
+        ok &= k->era == 0 || k->next == k->era + k->stacks.count - 1; /* all were read */
         k->newest = number_of(a, "SELECT max(start) FROM window");
     }
     if ((!ok || k->era == 0 || k->stacks.count >= KNOWN_STACKS_MAX ||

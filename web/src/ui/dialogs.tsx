@@ -333,24 +333,26 @@ function ContextMenu({ app }: { app: App }) {
 
 /* The committed spans, each within the one before. */
 export function Crumbs({ app }: { app: App }) {
-    const { filters } = app.state;
+    const { filters, preview } = app.state;
     const { info } = app.tracks;
     const spans = filters.map((filter, i) => ({ filter, i })).filter(({ filter }) => OF_TIME.includes(filter.verb));
     if (!info && !spans.length)
         return null;
     return (
         <nav class="crumbs" aria-label="Spans">
-            <button type="button" class="crumb" aria-current={spans.length === 0} onClick={() => { if (spans.length) void app.filters.endSpans(-1); }}>
+            <button type="button" class="crumb" aria-current={spans.length === 0 && !preview}
+                onClick={() => { if (spans.length) void app.filters.endSpans(-1); else app.tracks.select(null); }}>
                 Whole recording{info ? ` ${time(info.to)}` : ""}
             </button>
             {spans.map(({ filter, i }, n) => (
-                <button type="button" class="crumb" key={i} aria-current={n === spans.length - 1}
-                    onClick={() => { if (n < spans.length - 1) void app.filters.endSpans(i); }}>
+                <button type="button" class="crumb" key={i} aria-current={n === spans.length - 1 && !preview}
+                    onClick={() => { if (n < spans.length - 1) void app.filters.endSpans(i); else app.tracks.select(null); }}>
                     {filter.verb === "moment" ? `${filterText(filter, time)}${app.memory.isPeak((filter.to ?? 0) - 1) ? ", the peak" : ""}` : spanText(filter.from ?? 0, filter.to ?? 0)}
                 </button>
             ))}
-            {app.state.preview && (
-                <button type="button" class="crumb dashed" title="Show only this span (Enter)" onClick={() => app.tracks.commit(app.state.preview)}>{spanText(...app.state.preview)}</button>
+            {preview && (
+                <button type="button" class="crumb dashed" title="Show only this span (Enter)" aria-current={true} aria-label={`Selected ${spanText(...preview)}`}
+                    onClick={() => app.tracks.commit(preview)}>{spanText(...preview)}</button>
             )}
         </nav>
     );
