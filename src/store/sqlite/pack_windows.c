@@ -43,9 +43,8 @@ static bool can_pack(struct packing *p, struct error *err)
         p->rate = sqlite3_column_double(q, 4);
         p->start = sqlite_u64(q, 6);
         p->end = sqlite_u64(q, 7);
-        can = p->most <= ROWS_MAX && p->lost == 0 &&
-              p->rate == sqlite3_column_double(q, 5) && p->start < p->end &&
-              p->end - p->start < SQLITE_WINDOW_MAX;
+        can = p->most <= ROWS_MAX && p->rate == sqlite3_column_double(q, 5) &&
+              p->start < p->end && p->end - p->start < SQLITE_WINDOW_MAX;
     }
     if (q)
         sqlite3_reset(q);
