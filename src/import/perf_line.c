@@ -307,7 +307,7 @@ thread_id perf_thread(struct builder *b, struct str comm, struct str id)
 /* The mode of -F misc: kernel, user, hypervisor or guest. */
 static bool is_mode(struct str word)
 {
-    return word.len == 1 && memchr("KUHGg", word.ptr[0], 5);
+    return word.len == 1 && str_find(STR("KUHGg"), word.ptr[0]) < 5;
 }
 
 bool perf_parse_frame_in_header(struct str text, struct perf_frame_line *f)

@@ -64,8 +64,9 @@ static bool read_pieces(struct packing *p, struct error *err)
     if (!ok)
         return false;
     p->stacks = arena_zalloc(&p->arena, (size_t)p->count + 1, sizeof *p->stacks);
+    uint64_t end = p->first + p->count;
     sqlite3_bind_int64(q, 1, (sqlite3_int64)p->first);
-    sqlite3_bind_int64(q, 2, (sqlite3_int64)(p->first + p->count));
+    sqlite3_bind_int64(q, 2, (sqlite3_int64)end);
     while (ok && p->stacks && done < p->count && sqlite3_step(q) == SQLITE_ROW)
         ok = read_piece(p, q, &done, err);
     sqlite3_reset(q);
@@ -78,8 +79,9 @@ static bool run_bound(struct packing *p, enum sqlite_statement which, struct str
     sqlite3_stmt *q = sqlite_prepare(p->s, which, err);
     if (!q)
         return false;
+    uint64_t end = p->first + p->count;
     sqlite3_bind_int64(q, 1, (sqlite3_int64)p->first);
-    sqlite3_bind_int64(q, 2, (sqlite3_int64)(p->first + p->count));
+    sqlite3_bind_int64(q, 2, (sqlite3_int64)end);
     if (data.len) {
         sqlite3_bind_int64(q, 3, (sqlite3_int64)p->count);
         sqlite_bind_bytes(q, 4, data);

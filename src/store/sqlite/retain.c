@@ -30,7 +30,8 @@ static bool remove_old_metrics(struct sqlite_store *s, uint64_t before, struct e
                     "DELETE FROM metrics WHERE id IN (SELECT id FROM metrics WHERE "
                     "step = %d AND start <= %lld LIMIT " BLOCKS_AT_ONCE ")",
                     steps[i],
-                    (long long)(before / STORE_SECOND) - steps[i] * STORE_BLOCK_VALUES);
+                    (long long)(before / STORE_SECOND) -
+                        (long long)steps[i] * STORE_BLOCK_VALUES);
         ok = sqlite_run(s, sql, err);
     }
     return ok;

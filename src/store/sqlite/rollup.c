@@ -79,13 +79,13 @@ static bool add_windows(struct summing *m, struct error *err)
 static uint64_t windows_in(struct sqlite_store *s, uint64_t start, uint64_t step)
 {
     char sql[160];
+    unsigned long long count_from = start * STORE_SECOND;
+    unsigned long long count_to = (start + step) * STORE_SECOND;
     uint64_t count = 0;
     format_text(sql, sizeof sql,
                 "SELECT count(*) FROM window WHERE start < %llu AND end > %llu "
                 "AND start >= %llu",
-                (unsigned long long)((start + step) * STORE_SECOND),
-                (unsigned long long)(start * STORE_SECOND),
-                (unsigned long long)(start * STORE_SECOND - SQLITE_WINDOW_MAX));
+                count_to, count_from, count_from - SQLITE_WINDOW_MAX);
     return sqlite_number(s, sql, &count) ? count : 1;
 }
 
@@ -155,11 +155,11 @@ static uint64_t next_time(struct sqlite_store *s, uint64_t from, uint64_t step)
 {
     char sql[160];
     uint64_t first = 0, last = 0;
+    long long begin = (long long)from * (long long)STORE_SECOND;
     format_text(sql, sizeof sql,
-                "SELECT start FROM window WHERE start > %lld AND end > %llu "
+                "SELECT start FROM window WHERE start > %lld AND end > %lld "
                 "ORDER BY start LIMIT 1",
-                (long long)(from * STORE_SECOND) - (long long)SQLITE_WINDOW_MAX,
-                (unsigned long long)(from * STORE_SECOND));
+                begin - (long long)SQLITE_WINDOW_MAX, begin);
     if (!sqlite_number(s, sql, &first) || !first ||
         !sqlite_number(s, "SELECT max(start) FROM window", &last))
         return 0;

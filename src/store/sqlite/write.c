@@ -12,7 +12,7 @@
  * that only old windows need can be removed with these. */
 #define KNOWN_STACKS_MAX ((size_t)1 << 20)
 #define KNOWN_OTHERS_MAX ((size_t)65536)
-#define ERA (7 * 86400 * STORE_SECOND)
+#define ERA ((uint64_t)7 * 86400 * STORE_SECOND)
 
 /* A window while it is stored: ids of the store by ids of the profile. */
 struct adding {
