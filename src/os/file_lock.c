@@ -65,7 +65,7 @@ static int create_lock(const char *path, struct error *err)
     return fd;
 }
 
-#define HELD " is running\n"
+#define HELD "\nis running\n" /* the first line is the ID alone */
 #define RELEASED " has ended\n"
 
 /* For users, and for the next process that takes the lock. */
