@@ -7,7 +7,7 @@
  *
  * The value is the weight of a function with its callees, or without them: then some function has
  * less than its callees have. "delta" is the change of a value that a comparison found. The root
- * stands for everything and is no frame. */
+ * is the sum of all stacks, not a frame. */
 #include "base/array.h"
 #include "import/importer.h"
 #include "import/json_input.h"

@@ -21,7 +21,7 @@ struct cpu_counter_table {
 };
 
 /* Reads such a file; the result refers to the text. Invalid lines are skipped. False if
- * there is no line with CPUs, or when out of memory. */
+ * no line names the CPUs, or when out of memory. */
 bool cpu_counter_table_parse(struct str text, struct arena *a,
                              struct cpu_counter_table *out);
 

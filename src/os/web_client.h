@@ -36,8 +36,8 @@ struct os_web_answer {
     bool is_unsent;  /* there was no connection: the server has not seen the request */
 };
 
-/* The strings of the settings are copied. NULL with err set if there is no libcurl,
- * or if out of memory. */
+/* The strings of the settings are copied. NULL with err set if libcurl is not
+ * installed, or if out of memory. */
 struct os_web_client *os_web_open(const struct os_web_settings *settings,
                                   struct error *err);
 void os_web_close(struct os_web_client *c); /* NULL is allowed */

@@ -86,7 +86,7 @@ struct record_dump {
     size_t size, content;
 };
 
-/* False if the record is no sample with a dump of at least a byte. */
+/* False if the record is not a sample, or if its dump is empty. */
 bool record_dump_of(const struct record_layout *layout, struct str bytes,
                     struct record_dump *dump);
 

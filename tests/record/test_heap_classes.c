@@ -51,7 +51,7 @@ static void apply(struct heap_events *e, struct heap_origin *from, unsigned kind
                           .kind = kind, .time = time, .address = address, .size = size});
 }
 
-/* A failed realloc is no release. */
+/* A failed realloc does not release the block. */
 static void releases(void **state)
 {
     (void)state;

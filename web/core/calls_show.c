@@ -57,7 +57,7 @@ static bool is_opened(const struct profile *p)
     return p == core.opened[0] || p == core.both;
 }
 
-/* Makes what the first filter needs, at a time when nobody waits. */
+/* Makes the index that the first filter needs. The page calls it when it is idle. */
 int EXPORT(core_prepare)(void)
 {
     begin_reply();
@@ -146,7 +146,7 @@ int EXPORT(core_choose)(uint32_t label)
     return end_reply(true);
 }
 
-/* The same by name; null if there is no such function. */
+/* Selects a function by its name. The reply is null if the profile does not contain it. */
 int EXPORT(core_choose_named)(const char *name, uint32_t length)
 {
     if (!need_shown())

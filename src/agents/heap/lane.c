@@ -15,8 +15,8 @@
 /* Room that is left free for signal handlers that interrupt a record. */
 #define MARGIN (4 * (uint64_t)HEAP_RECORD_MAX)
 
-/* A full lane waits for the collector: this long if there is no progress, and then not again
- * until there is progress. */
+/* The time that a full lane waits for the collector. If the collector reads nothing in that time,
+ * the lane does not wait again until the collector reads. */
 #define WAIT_NS 200000
 #define WAIT_SECONDS 10
 

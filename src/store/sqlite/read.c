@@ -86,7 +86,7 @@ static struct str late_name(struct reading *r, uint64_t module, uint64_t offset)
     return found ? sqlite_bytes(q, 0) : STR("");
 }
 
-/* 0 is no module, also if its row is missing. */
+/* Returns 0, which means no module, if the ID is 0 or if its row is missing. */
 static module_id read_module(struct reading *r, uint64_t id)
 {
     struct error ignored;
