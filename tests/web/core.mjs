@@ -664,6 +664,27 @@ function checkTrackWindows() {
     report("tracks of any window agree, and invalid requests are rejected", wrong.join("\n"));
 }
 
+/* The machine at low zoom is drawn from sums, and in windows with few turns turn by turn. */
+function checkMachineSums() {
+    const core = new Core(), wrong = [], PARTS = 40, FINE = 50;
+    core.open(manySamples(), "x.perf");
+    core.json("core_show", "[]", 0, 0);
+    const { to } = core.json("core_tracks", 0);
+    for (const [from, end] of [[0, to], [to * 0.123, to * 0.877]]) {
+        const [all] = tracksOf(core, [0], from, end, PARTS);
+        const width = (end - from) / PARTS;
+        for (let c = 0; c < PARTS; c++) {
+            const [part] = tracksOf(core, [0], from + c * width, from + (c + 1) * width, FINE);
+            part.layers.forEach((layer, l) => {
+                const mean = layer.reduce((a, b) => a + b, 0) / FINE;
+                if (Math.abs(mean - all.layers[l][c]) > 1e-4)
+                    wrong.push(`column ${c} layer ${l}: ${all.layers[l][c]}, in parts ${mean}`);
+            });
+        }
+    }
+    report("the machine's track from sums is that of its turns", wrong.slice(0, 5).join("\n"));
+}
+
 /* By milliseconds: grow has 1, 2, 1 and 0 MiB, leak 0.5 from the second time on. */
 const HEAP = `v 10500 3
 X ./x
@@ -983,6 +1004,7 @@ checkAside();
 checkProcessFrames();
 checkTracks();
 checkTrackWindows();
+checkMachineSums();
 checkMemory();
 checkMemoryDamage();
 checkPeakBetweenTimes();

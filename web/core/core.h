@@ -441,7 +441,7 @@ bool row_index_narrow(const struct row_index *x, const struct filter_options *o,
 
 /* --- condensed.c: samples with the same thread, event and stack as one row -------------- */
 
-/* The views that do not show time need only the rows, and filters that look at nothing else
+/* The views that do not show time need only the rows, and filters that need nothing else
  * change only them. The rows of any span are found without reading its samples: sums are noted
  * every `spacing` samples. All of it is exact: where the weights are not integers, or a sum of
  * them would not be, the profile is not condensed. */

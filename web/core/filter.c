@@ -290,7 +290,7 @@ static bool narrow_range(const struct condensed *c, const struct filter *f,
            error_set(err, "no samples remain after '%.*s '", STR_ARG(f->verb));
 }
 
-/* Filters that look at the time or CPU of a sample; the condensed rows have none. */
+/* Filters by the time of a sample; the condensed rows have none. */
 static bool is_of_time(const struct filter *f)
 {
     return str_equal(f->verb, STR("time")) || str_equal(f->verb, STR("moment"));
