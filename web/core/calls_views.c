@@ -11,14 +11,17 @@ int EXPORT(core_summary)(void)
 int EXPORT(core_waits)(void)
 {
     struct json_writer w = begin_reply();
-    return end_reply(need_shown() && reply_waits(&w, &core.shown, &core.err));
+    struct shown timed = core.shown;
+    timed.p = need_samples();
+    return end_reply(timed.p && reply_waits(&w, &timed, &core.err));
 }
 
 int EXPORT(core_heat)(double column, uint32_t rows)
 {
     struct json_writer w = begin_reply();
-    return end_reply(need_shown() &&
-                     reply_heat(&w, &core.shown, column, rows, &core.err));
+    struct shown timed = core.shown;
+    timed.p = need_samples();
+    return end_reply(timed.p && reply_heat(&w, &timed, column, rows, &core.err));
 }
 
 /* The call graph, limited to these shares of the total and to `most` functions. */

@@ -140,6 +140,7 @@ export class Core {
     hit = (kind: number, row: number, x: number) => this.number("core_hit", kind, row, x);
     box = (kind: number, box: number) => this.json<BoxInfo>("core_box", kind, box);
     select = (kind: number, box: number) => this.json<BoxInfo>("core_select", kind, box); /* and its function */
+    selectAt = (kind: number, row: number, x: number) => this.json<BoxInfo | null>("core_select_at", kind, row, x);
     step = (kind: number, box: number, way: number) => this.number("core_step", kind, box, way);
     nextMatch = (kind: number, box: number, back: boolean) =>
         this.number("core_next_match", kind, box, back ? 1 : 0);
