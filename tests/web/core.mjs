@@ -953,7 +953,7 @@ function allViews(core) {
         const names = JSON.parse(decoder.decode(core.reply()));
         for (let i = 0; i < names.length; i++)
             boxes.push(`${sizes[6 * i]} ${sizes[6 * i + 1]} ${words[6 * i + 2]} ${names[i]}`);
-        return boxes.sort().join("\n"); /* equal ones may change places */
+        return boxes.sort().join("\n"); /* equal ones may be in another order */
     };
     const functions = core.json("core_functions", 0, 0, 0);
     const parts = { left: drawn(0), up: drawn(1), time: drawn(4), summary: named(core.json("core_summary")), files: named(core.json("core_files")) };
