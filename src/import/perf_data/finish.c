@@ -84,7 +84,9 @@ static struct frame frame_at(const struct finish *f, const struct perf_location 
         frame.kind = FRAME_WAKER;
     if (file->module.len)
         frame.module = builder_module(f->b, file->module, file->build_id);
-    if (p->options->every_address || (!known && p->options->addresses))
+    if (file->marker == FRAME_WAKER)
+        frame.address = location->address; /* the thread ID */
+    else if (p->options->every_address || (!known && p->options->addresses))
         frame.address = location->pc;
     /* Of memory without a file ("//anon"), the kernel reports the address as the offset. */
     if (!known && p->options->addresses && frame.kind == FRAME_USER &&
