@@ -121,7 +121,7 @@ int main(void) { for (int i = 0; i < 64; i++) { kept[i] = malloc(100); void *vol
         assert.deepEqual(await names("Lifetimes"), [lives[0]]);
         assert.ok((await names("Sizes")).includes("2 to 4 KiB"));
         assert.equal(await page.getByLabel("Weight").locator("option:checked").textContent(), "freed (bytes)");
-        await page.getByLabel("Weight").selectOption({ label: "releases" });
+        await page.getByLabel("Weight").selectOption({ label: "releases (samples)" });
         await settle(page);
         assert.equal(await shownEvent(page), "releases"); /* which has another number in the filtered profile */
     });
