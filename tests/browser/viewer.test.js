@@ -340,6 +340,10 @@ module.exports = (test) => {
         await key(locks, VIEWS.waits);
         assert.deepEqual(await locks.locator(".waits-table .row").evaluateAll((all) => all.map((row) => [row.children[2], row.children[4]].map((cell) => cell.textContent).join("|"))),
             ["1|lock queue_lock", "1|lock table_lock"]);
+        const woken = await report(bench, fs.readFileSync(path.join(__dirname, "..", "import", "perf-data", "waits.in")), "waits.data");
+        await key(woken, VIEWS.waits);
+        const wakers = await woken.locator(".waits-table .row").evaluateAll((all) => all.map((row) => row.children[6]?.textContent ?? "").filter(Boolean));
+        assert.ok(wakers.length > 0 && wakers.every((one) => /^\S.* \d+$|^\[interrupt\]$/.test(one)), JSON.stringify(wakers));
         const none = await report(bench, LINES);
         await key(none, VIEWS.waits);
         assert.match(await none.locator(".lack").textContent(), /no waits.*--off-cpu/);
