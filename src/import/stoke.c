@@ -214,7 +214,8 @@ static uint32_t add_frame(struct stoke_reader *r, uint32_t i)
         f.file = new_id(r, STRINGS, c[2][i]);
         f.line = c[3][i] <= UINT32_MAX ? (uint32_t)c[3][i] : 0;
     }
-    if (o->addresses && (o->every_address || !f.name))
+    bool is_waker = f.kind == FRAME_WAKER && !f.module; /* the address is a thread ID */
+    if (is_waker || (o->addresses && (o->every_address || !f.name)))
         f.address = c[5][i];
     if (o->addresses && !f.name)
         f.offset = c[6][i];

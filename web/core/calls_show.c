@@ -62,6 +62,16 @@ static bool init_shown(struct shown *s, const struct profile *p,
            (!c->sides[0] || changes_init(&s->changes, c, s, &core.err));
 }
 
+/* The event of the opened profile in the filtered one, which lacks events without samples:
+ * there it may have another number. */
+static event_id event_in(const struct profile *p, event_id event)
+{
+    const struct profile *all = core.opened[0];
+    if (!event || p == all || core.opened[1] || event >= all->event_count)
+        return event;
+    return profile_find_event(p, profile_string(all, all->events[event].name));
+}
+
 static bool is_opened(const struct profile *p)
 {
     return p == core.opened[0] || p == core.both || p == whole_profile();
@@ -100,7 +110,8 @@ int EXPORT(core_show)(const char *filters, uint32_t length, uint32_t event, int 
     bool rows;
     struct profile *p =
         profile_to_show(&compared, (struct str){filters, length}, event, &rows, &range);
-    bool ok = p && init_shown(&shown, p, &compared, event, count, by_process);
+    bool ok =
+        p && init_shown(&shown, p, &compared, event_in(p, event), count, by_process);
     comparison_deinit(&compared);
     if (!ok) {
         if (p)

@@ -544,9 +544,22 @@ bool reply_lines(struct json_writer *w, const struct shown *s, struct str file,
 
 /* --- heat.c: samples over time ----------------------------------------------------- */
 
+/* The samples of an event, which may be counted instead of their weights. */
+struct heat_of {
+    const struct profile *p;
+    event_id event;
+    bool count;
+};
+
 /* Columns of `column` ns from the first sample on, each divided into `rows` slots:
  * weights, column by column, as JSON. False if there are no times. */
-bool reply_heat(struct json_writer *w, const struct shown *s, double column,
+bool reply_heat(struct json_writer *w, const struct heat_of *of, double column,
                 uint32_t rows, struct error *err);
+
+/* --- histogram.c: the values of a label ---------------------------------------------- */
+
+/* Adds up the samples of an event (0: none) by the values of the label; in no order. JSON. */
+bool reply_histogram(struct json_writer *w, const struct profile *p, event_id event,
+                     struct str key, struct error *err);
 
 #endif

@@ -211,7 +211,7 @@ export class App {
     }
 
     /* The filters of what is shown. */
-    private shownFilters(): Filter[] {
+    shownFilters(): Filter[] {
         const { filters, preview, wall, event } = this.state;
         const all = wall ? [{ verb: "wall-clock", text: this.profile?.events[event - 1]?.name ?? "" }, ...filters] : filters;
         return preview ? withTime(all, { verb: "time", text: "", from: preview[0], to: preview[1] }) : all;
