@@ -93,8 +93,8 @@ module.exports = (test) => {
     test("histograms of sizes and lifetimes; a click on a bar shows only these blocks, in all views", async (bench) => {
         const program = bench.write("blocks.c", `#include <stdlib.h>
 #include <string.h>
-void *volatile kept[64];
-int main(void) { for (int i = 0; i < 64; i++) { kept[i] = malloc(100); void *volatile big = malloc(3000); memset(big, 0, 3000); free(big); } return 0; }
+void *volatile blocks[64];
+int main(void) { for (int i = 0; i < 64; i++) { blocks[i] = malloc(100); void *volatile big = malloc(3000); memset(big, 0, 3000); free(big); } return 0; }
 `);
         const built = path.join(bench.folder, "blocks"), recording = path.join(bench.folder, "blocks.stoke");
         if (spawnSync("cc", ["-g", "-O0", "-o", built, program]).status !== 0) {

@@ -432,7 +432,7 @@ module.exports = (test) => {
         const hot = (await page.locator(".changed .row .name").allTextContents()).findIndex((name) => name.startsWith("hot"));
         assert.ok(hot < 2);
         assert.match((await cells(hot)).join("|"), /^\+30\.0\|\+2\d\.\d\u2026\+3\d\.\d\|1\.20 s\|4\.50 s\|hot/);
-        assert.match((await page.locator(".strip").textContent()), /cpu-clock\+3 s 6 s \u2192 9 s, \+50 %.*600 \u2192 900.*2 functions, 100 % of all changes.*variance over blocks/);
+        assert.match((await page.locator(".strip").textContent()), /CPU time\+3 s 6 s \u2192 9 s, \+50 %.*600 \u2192 900.*2 functions, 100 % of all changes.*variance over blocks/);
         assert.equal(await page.locator(".changed .row.noise").count(), 2);
         const box = await boxOf(page, "hot");
         await page.mouse.move(box.x + 20, box.y + 8);

@@ -102,13 +102,13 @@ function paint(canvas: HTMLCanvasElement, heat: HeatInfo, most: number, dark: bo
 export function HeatMap({ app }: { app: App }) {
     const [extents, setExtents] = useState<Extent[]>([]);
     if (!app.comparedWith)
-        return <Map app={app} />;
+        return <OneMap app={app} />;
     const measured = (side: 0 | 1) => (one: Extent): void => setExtents((known) => side ? [known[0] ?? one, one] : [one, known[1] ?? one]);
     const of = extents.length ? { most: Math.max(...extents.map((one) => one.most)), columns: Math.max(...extents.map((one) => one.columns)) } : undefined;
     return (
         <div class="heats">
-            <section aria-label="Before"><h2>Before <span class="faint">{shownName(app.comparedWith)}</span></h2><Map app={app} side={0} of={of} onExtent={measured(0)} /></section>
-            <section aria-label="After"><h2>After <span class="faint">{shownName(app.name)}</span></h2><Map app={app} side={1} of={of} onExtent={measured(1)} /></section>
+            <section aria-label="Before"><h2>Before <span class="faint">{shownName(app.comparedWith)}</span></h2><OneMap app={app} side={0} of={of} onExtent={measured(0)} /></section>
+            <section aria-label="After"><h2>After <span class="faint">{shownName(app.name)}</span></h2><OneMap app={app} side={1} of={of} onExtent={measured(1)} /></section>
         </div>
     );
 }
@@ -125,7 +125,7 @@ interface MapProps {
     onExtent?(extent: Extent): void; /* of this map alone */
 }
 
-function Map({ app, side, of, onExtent }: MapProps) {
+function OneMap({ app, side, of, onExtent }: MapProps) {
     const canvas = useRef<HTMLCanvasElement>(null), cells = useRef<HTMLDivElement>(null);
     const [got, setGot] = useState<HeatInfo | null>(null);
     const [why, setWhy] = useState("");
