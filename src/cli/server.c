@@ -13,7 +13,7 @@
 #define DAY (86400 * STORE_SECOND)
 
 struct server_options {
-    const char *store, *listen, *token_file, *certificate, *key, *config;
+    const char *store, *listen, *token_file, *tenants, *certificate, *key, *config;
     int64_t days, megabytes;
     bool only_reads;
 };
@@ -50,6 +50,9 @@ static const struct option server_option_table[] = {
     {"token-file", 0, "FILE",
      "requests need the token in this file; without it, only loopback addresses",
      OPTION_STRING, OFF(token_file)},
+    {"tenants", 0, "FILE",
+     "lines TOKEN KEY=VALUE: clients that see and write only what has the label",
+     OPTION_STRING, OFF(tenants)},
     {"cert", 0, "FILE", "serve HTTPS with this certificate (PEM)", OPTION_STRING,
      OFF(certificate)},
     {"key", 0, "FILE", "the private key of the certificate (PEM)", OPTION_STRING,
@@ -84,8 +87,16 @@ static int server_command(void *settings, int word_count, char **words)
         message_error(&err);
         return STATUS_USAGE;
     }
+    if (o->tenants && !o->token_file) {
+        error_set(&err, "--tenants needs --token-file");
+        error_hint(&err, "the token in it is that of the administrator, who sees all");
+        message_error(&err);
+        return STATUS_USAGE;
+    }
     os_wait_block_signals();
     if ((o->token_file && !secret_read_token(o->token_file, token, &err)) ||
+        (o->tenants &&
+         !secret_read_tenants(o->tenants, token, &s.tenants, &s.tenant_count, &err)) ||
         !secret_read_certificate(o->certificate, o->key, &s.certificate, &s.key, &err)) {
         message_error(&err);
         return STATUS_FAILED;

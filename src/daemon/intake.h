@@ -37,6 +37,7 @@ struct daemon_intake {
 /* The keys of a request. */
 struct daemon_intake_claims {
     struct daemon_intake *intake;
+    uint64_t salt; /* of a tenant, whose keys are not those of others */
     struct arena arena;
     uint64_t *keys;
     size_t count, cap;

@@ -37,6 +37,8 @@ static bool start_http(struct server *s, struct error *err)
     }
     s->http_settings = (struct http_settings){.address = settings->listen,
                                               .token = settings->token,
+                                              .tenants = settings->tenants,
+                                              .tenant_count = settings->tenant_count,
                                               .certificate = settings->certificate,
                                               .key = settings->key,
                                               .body_max = INGEST_BODY_MAX,
