@@ -349,7 +349,7 @@ static double usual_share(const struct fleet *f, uint32_t function)
     return (s[0].self + s[1].self) / (f->weight[0] + f->weight[1]);
 }
 
-/* Functions that the group does not have differ by their usual share: all of them together by what
+/* Functions that the group does not have differ by their usual share: in sum by what
  * the touched ones leave of 1. */
 static void measure_distance(struct walk *w, uint32_t group)
 {
