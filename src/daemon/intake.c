@@ -149,6 +149,6 @@ void daemon_intake_totals(struct daemon_intake *t,
 
 const char *daemon_entrance_name(enum daemon_entrance e)
 {
-    static const char *const names[ENTRANCES] = {"ingest", "push", "otlp"};
+    static const char *const names[ENTRANCES] = {"ingest", "push", "otlp", "scrape"};
     return names[e];
 }
