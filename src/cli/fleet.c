@@ -590,7 +590,7 @@ static const struct fleet_settings fleet_defaults = {.at = AT_DEFAULT,
 
 const struct command command_fleet = {
     .name = "fleet",
-    .summary = "ask the history of many machines: top functions, comparisons, outliers",
+    .summary = "ask the history of many machines",
     .usage = "top|outliers|function NAME|compare KEY=VALUE KEY=VALUE [OPTION...]",
     .examples = "  stoke fleet top --store clickhouse://reader@db:8443/stoke --at -1h\n"
                 "  stoke fleet top --name '*json*' --price 0.04\n"
