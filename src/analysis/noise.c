@@ -198,8 +198,7 @@ static double variance_at(const struct measuring *g, const struct level *l,
     return sum > 0 ? l->count / (l->count - 1.0) * sum / all : 0;
 }
 
-/* The share for the variance of independent samples: never 0 or 1 (Agresti, Caffo). */
-static double binomial(double share, double samples)
+double noise_binomial(double share, double samples)
 {
     double p = (share * samples + 1) / (samples + 2);
     return p * (1 - p) / (samples + 2);
@@ -208,7 +207,7 @@ static double binomial(double share, double samples)
 static void set_factor(struct measuring *g, string_id label)
 {
     struct noise *n = g->noise;
-    double share = g->total[label] / n->total, least = binomial(share, n->samples);
+    double share = g->total[label] / n->total, least = noise_binomial(share, n->samples);
     const struct level *used = &g->levels[0];
     double v = variance_at(g, used, label, share);
     for (unsigned at = 1; at < LEVELS; at++) {
@@ -277,17 +276,17 @@ void noise_deinit(struct noise *n)
 
 /* --- Tests ------------------------------------------------------------------------- */
 
-/* The two-sided probability of t: Wallace's approximation, good to 1% from 5 degrees of
+/* Wallace's approximation, good to 1% from 5 degrees of
  * freedom on. */
-static double probability(double t, double freedom)
+double noise_t_probability(double t, double freedom)
 {
     double z =
         (8 * freedom + 1) / (8 * freedom + 3) * sqrt(freedom * log1p(t * t / freedom));
     return erfc(z / sqrt(2));
 }
 
-/* The quantile of t for 95%: the Cornish-Fisher expansion. */
-static double quantile(double freedom)
+/* The Cornish-Fisher expansion. */
+double noise_t_quantile(double freedom)
 {
     double z = 1.959963985, z3 = z * z * z, z5 = z3 * z * z;
     return z + (z3 + z) / (4 * freedom) +
@@ -306,7 +305,7 @@ static struct estimate estimate_of(const struct noise *n, string_id label, doubl
     e.share = n->total > 0 ? part / n->total : 0;
     e.share = e.share < 0 ? 0 : e.share > 1 ? 1 : e.share;
     e.samples = e.share * n->samples;
-    e.variance = factor * binomial(e.share, n->samples);
+    e.variance = factor * noise_binomial(e.share, n->samples);
     if (known && n->blocks[label])
         e.freedom = n->blocks[label] - 1;
     return e;
@@ -321,12 +320,12 @@ struct difference noise_compare(const struct noise *before, const struct noise *
     double freedom =
         v * v /
         (a.variance * a.variance / a.freedom + b.variance * b.variance / b.freedom);
-    double half = quantile(freedom) * sqrt(v);
+    double half = noise_t_quantile(freedom) * sqrt(v);
     return (struct difference){.before = a.share,
                                .after = b.share,
                                .low = delta - half,
                                .high = delta + half,
-                               .p = probability(delta / sqrt(v), freedom),
+                               .p = noise_t_probability(delta / sqrt(v), freedom),
                                .few = a.samples + b.samples < NOISE_LEAST - 1e-6};
 }
 

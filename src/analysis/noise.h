@@ -56,4 +56,11 @@ struct difference noise_compare(const struct noise *before, const struct noise *
  * Hochberg 1995). */
 double noise_limit(const double *p, size_t count);
 
+/* The variance of a share of independent samples, which are never all or none (Agresti, Caffo). */
+double noise_binomial(double share, double samples);
+
+/* Of Student's t: the two-sided probability, and the quantile for 95%. */
+double noise_t_probability(double t, double freedom);
+double noise_t_quantile(double freedom);
+
 #endif

@@ -17,6 +17,75 @@ bool secret_read_token(const char *path, char room[SECRET_TOKEN_SIZE], struct er
     return error_hint(err, "head -c 24 /dev/urandom | base64 >%s", path);
 }
 
+#define TENANTS_FILE_MAX ((size_t)1 << 18)
+
+/* Letters, digits and "-", "." and "_": a text that is the same in every language of labels. */
+static bool is_label_text(struct str s, size_t most)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.ptr[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+              (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_'))
+            return false;
+    }
+    return s.len > 0 && s.len <= most;
+}
+
+/* A line TOKEN KEY=VALUE. The text of the token gets a null at its end. */
+static bool parse_tenant(char *line, size_t length, struct http_tenant *t)
+{
+    struct str rest = {line, length};
+    struct str token = str_cut(&rest, ' ');
+    struct str value = str_trim(rest), key = str_cut(&value, '=');
+    if (token.len < HTTP_TOKEN_MIN || token.len == length || !is_label_text(key, 128) ||
+        !is_label_text(value, 128))
+        return false;
+    line[token.len] = '\0';
+    *t = (struct http_tenant){line, key, value};
+    return true;
+}
+
+static bool is_taken(const struct http_tenant *tenants, size_t count, const char *token)
+{
+    bool taken = strcmp(tenants[count].token, token) == 0;
+    for (size_t i = 0; i < count; i++)
+        taken |= strcmp(tenants[i].token, tenants[count].token) == 0;
+    return taken;
+}
+
+bool secret_read_tenants(const char *path, const char *token,
+                         const struct http_tenant **tenants, size_t *count,
+                         struct error *err)
+{
+    static char text[TENANTS_FILE_MAX];
+    static struct http_tenant list[SECRET_TENANTS_MAX];
+    struct str all = os_read_text(path, text, sizeof text - 1);
+    *tenants = list;
+    *count = 0;
+    if (all.len == 0 || all.len == sizeof text - 1)
+        return error_set(err, "'%s' cannot be read, is empty, or is too large", path);
+    for (size_t number = 1, at = 0; at < all.len; number++) {
+        const char *end = memchr(text + at, '\n', all.len - at);
+        size_t length = end ? (size_t)(end - text) - at : all.len - at;
+        char *line = text + at;
+        at += length + 1;
+        if (str_trim((struct str){line, length}).len == 0 || line[0] == '#')
+            continue;
+        if (*count == SECRET_TENANTS_MAX)
+            return error_set(err, "'%s' has more than %d tenants", path,
+                             SECRET_TENANTS_MAX);
+        if (!parse_tenant(line, length, &list[*count])) {
+            error_set(err, "line %zu of '%s' names no tenant", number, path);
+            return error_hint(err, "TOKEN KEY=VALUE; a token has at least %d characters",
+                              HTTP_TOKEN_MIN);
+        }
+        if (is_taken(list, *count, token))
+            return error_set(err, "the token in line %zu of '%s' is taken", number, path);
+        ++*count;
+    }
+    return *count || error_set(err, "'%s' names no tenant", path);
+}
+
 static bool read_pem(const char *path, char room[PEM_MAX], struct error *err)
 {
     struct str text = os_read_text(path, room, PEM_MAX - 1);

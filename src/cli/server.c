@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/secrets.h"
+#include "os/machine.h"
 #include "os/stream_server.h"
 #include "os/wait.h"
 
@@ -13,7 +14,8 @@
 #define DAY (86400 * STORE_SECOND)
 
 struct server_options {
-    const char *store, *listen, *token_file, *certificate, *key, *config;
+    const char *store, *listen, *token_file, *tenants, *scrape, *certificate, *key,
+        *config;
     int64_t days, megabytes;
     bool only_reads;
 };
@@ -50,11 +52,31 @@ static const struct option server_option_table[] = {
     {"token-file", 0, "FILE",
      "requests need the token in this file; without it, only loopback addresses",
      OPTION_STRING, OFF(token_file)},
+    {"tenants", 0, "FILE",
+     "lines TOKEN KEY=VALUE: clients that see and write only what has the label",
+     OPTION_STRING, OFF(tenants)},
+    {"scrape", 0, "FILE",
+     "ask the programs in this file for /debug/pprof: scrape_configs, as of Prometheus",
+     OPTION_STRING, OFF(scrape)},
     {"cert", 0, "FILE", "serve HTTPS with this certificate (PEM)", OPTION_STRING,
      OFF(certificate)},
     {"key", 0, "FILE", "the private key of the certificate (PEM)", OPTION_STRING,
      OFF(key)},
     {0}};
+
+/* The targets of --scrape; the text of the file stays in memory. */
+static bool read_scrapes(const char *path, struct scrape_config *c, struct error *err)
+{
+    static char text[1 << 18];
+    struct str all = os_read_text(path, text, sizeof text);
+    char why[sizeof err->message];
+    if (all.len == 0 || all.len == sizeof text)
+        return error_set(err, "'%s' cannot be read, is empty, or is too large", path);
+    if (scrape_config_parse(c, all, err))
+        return true;
+    format_text(why, sizeof why, "%s", err->message);
+    return error_set(err, "'%s': %s", path, why);
+}
 
 static const struct option config_option_table[] = {
     {"config", 0, "FILE", "read options from this file: lines NAME = VALUE",
@@ -67,31 +89,56 @@ static const struct option_group server_groups[] = {
     {"configuration", config_option_table, 0, NULL},
     {0}};
 
+/* Whether the options and arguments can be combined. */
+static bool check_usage(const struct server_options *o, const char *word,
+                        struct error *err)
+{
+    if (word) {
+        error_set(err, "unexpected argument '%s'", word);
+        return error_hint(err, "--store FILE or URL names the store");
+    }
+    if (o->tenants && !o->token_file) {
+        error_set(err, "--tenants needs --token-file");
+        return error_hint(err,
+                          "the token in it is that of the administrator, who sees all");
+    }
+    if (o->scrape && o->only_reads)
+        return error_set(err, "--scrape writes the store: it cannot be combined with "
+                              "--read-only");
+    return true;
+}
+
 static int server_command(void *settings, int word_count, char **words)
 {
     const struct server_options *o = settings;
     struct error err = {.location = LOCATION_NONE};
     char token[SECRET_TOKEN_SIZE], room[4096];
+    struct scrape_config scrapes = {.arena = ARENA_INIT};
     struct server_settings s = {
         .store =
             o->store ? o->store : store_default_location(STORE_WRITE, room, sizeof room),
         .listen = o->listen,
         .only_reads = o->only_reads,
         .limits = {(uint64_t)o->days * DAY, (uint64_t)o->megabytes * MB}};
-    if (word_count) {
-        error_set(&err, "unexpected argument '%s'", words[0]);
-        error_hint(&err, "--store FILE or URL names the store");
+    if (!check_usage(o, word_count ? words[0] : NULL, &err)) {
         message_error(&err);
         return STATUS_USAGE;
     }
     os_wait_block_signals();
     if ((o->token_file && !secret_read_token(o->token_file, token, &err)) ||
+        (o->tenants &&
+         !secret_read_tenants(o->tenants, token, &s.tenants, &s.tenant_count, &err)) ||
         !secret_read_certificate(o->certificate, o->key, &s.certificate, &s.key, &err)) {
         message_error(&err);
         return STATUS_FAILED;
     }
     s.token = o->token_file ? token : NULL;
-    return command_status(server_run(&s, &message_report, &err), &err);
+    bool ok = !o->scrape || read_scrapes(o->scrape, &scrapes, &err);
+    if (ok && o->scrape)
+        s.scrapes = &scrapes;
+    ok = ok && server_run(&s, &message_report, &err);
+    scrape_config_deinit(&scrapes);
+    return command_status(ok, &err);
 }
 
 static const struct server_options server_defaults = {

@@ -175,6 +175,19 @@ static void refuse(const struct daemon_api *api, struct http_reply *r, bool has_
             output_format(&r->body, "%s %s\n", routes[i].method, routes[i].path);
 }
 
+/* What is restricted to the samples of a tenant. All others show the machine, or all samples. */
+static bool is_for_tenants(const struct api_route *route)
+{
+    static void (*const answers[])(struct daemon_api *, const struct http_query *,
+                                   struct http_reply *) = {
+        api_profile, api_labels,       api_pprof, api_querier, api_render,
+        api_ingest,  api_ingest_below, api_push,  api_otlp,    api_openapi};
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        if (route->answer == answers[i])
+            return true;
+    return false;
+}
+
 static int64_t memory_of_request(const struct daemon_api *api)
 {
     uint64_t half = api->budget.memory / 2;
@@ -191,6 +204,11 @@ void daemon_api_answer(void *context, const struct http_query *q, struct http_re
     const struct api_route *route = find_route(q, &has_path);
     if (!route) {
         refuse(context, r, has_path);
+        return;
+    }
+    if (q->tenant && !is_for_tenants(route)) {
+        r->status = STATUS_FORBIDDEN;
+        output_text(&r->body, "The token of a tenant gives no access to this address.\n");
         return;
     }
     before = arena_count_in(&bound);

@@ -59,7 +59,8 @@ static bool has_intake(const struct daemon_api *api, struct http_reply *r)
 }
 
 static bool begin(struct daemon_api *api, struct intake_request *q,
-                  enum daemon_entrance e, struct error *err)
+                  enum daemon_entrance e, const struct http_tenant *tenant,
+                  struct error *err)
 {
     uint64_t now = os_clock_real();
     *q = (struct intake_request){.entrance = e};
@@ -68,6 +69,11 @@ static bool begin(struct daemon_api *api, struct intake_request *q,
     q->in.oldest = daemon_intake_oldest(api->intake, now);
     q->in.claim = daemon_intake_claim;
     q->in.context = &q->claims;
+    if (tenant) {
+        q->claims.salt = hash_mix(hash_bytes(tenant->key.ptr, tenant->key.len),
+                                  hash_bytes(tenant->value.ptr, tenant->value.len));
+        q->in.own = (struct ingest_label){tenant->key, tenant->value};
+    }
     return ingest_init(&q->in, err);
 }
 
@@ -111,7 +117,7 @@ void api_ingest(struct daemon_api *api, const struct http_query *q, struct http_
         .content_type = str_of(http_query_field(q, "Content-Type"))};
     if (!has_intake(api, r))
         return;
-    bool ok = begin(api, &request, ENTRANCE_INGEST, &err) &&
+    bool ok = begin(api, &request, ENTRANCE_INGEST, q->tenant, &err) &&
               ingest_pyroscope(&request.in, &query, q->body, &err);
     end(api, &request, ok, r, &err);
 }
@@ -153,7 +159,7 @@ void api_push(struct daemon_api *api, const struct http_query *q, struct http_re
         return;
     }
     r->type = "application/proto";
-    bool ok = begin(api, &request, ENTRANCE_PUSH, &err) &&
+    bool ok = begin(api, &request, ENTRANCE_PUSH, q->tenant, &err) &&
               ingest_push(&request.in, q->body, &err);
     end(api, &request, ok, r, &err);
 }
@@ -169,7 +175,7 @@ void api_otlp(struct daemon_api *api, const struct http_query *q, struct http_re
         return;
     }
     r->type = "application/x-protobuf";
-    bool ok = begin(api, &request, ENTRANCE_OTLP, &err) &&
+    bool ok = begin(api, &request, ENTRANCE_OTLP, q->tenant, &err) &&
               ingest_otlp(&request.in, q->body, &err);
     end(api, &request, ok, r, &err);
 }

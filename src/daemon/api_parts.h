@@ -67,8 +67,9 @@ bool api_read_span_to(const struct http_query *q, const char *end, uint64_t seco
                       struct store_span *span, struct error *err);
 
 /* The samples of the span, those that are not stored yet too. `keep`: each with its time.
- * The caller destroys it. */
+ * `tenant`: only what it may see; NULL: all. The caller destroys the profile. */
 struct profile *api_read_profile(const struct daemon_api *api,
+                                 const struct http_tenant *tenant,
                                  const struct store_span *span, bool keep,
                                  struct error *err);
 

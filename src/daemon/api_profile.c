@@ -4,6 +4,7 @@
 #include "codec/encode.h"
 #include "codec/json.h"
 #include "daemon/api_parts.h"
+#include "daemon/tenant.h"
 #include "engine/save.h"
 #include "export/exporter.h"
 #include "model/sample_labels.h"
@@ -33,6 +34,7 @@ static bool read_samples(const struct daemon_api *api, struct store *s,
 }
 
 struct profile *api_read_profile(const struct daemon_api *api,
+                                 const struct http_tenant *tenant,
                                  const struct store_span *span, bool keep,
                                  struct error *err)
 {
@@ -49,7 +51,7 @@ struct profile *api_read_profile(const struct daemon_api *api,
         builder_deinit(&b);
     }
     store_close(s);
-    return p;
+    return tenant ? daemon_tenant_restrict(tenant, p, err) : p;
 }
 
 static void add_word(void *context, const char *value)
@@ -120,7 +122,7 @@ static void reply_profile(struct daemon_api *api, const struct http_query *q,
     static const struct export_options options = {.title = {"", 0}};
     struct error err = {.message = ""};
     unsigned status = STATUS_FAILED;
-    struct profile *p = api_read_profile(api, span, e->needs_time, &err);
+    struct profile *p = api_read_profile(api, q->tenant, span, e->needs_time, &err);
     if (p && p->sample_count) {
         p = filter(q, p, &err);
         status = p ? STATUS_FAILED : STATUS_BAD; /* an unknown label or event */
@@ -208,7 +210,7 @@ void api_labels(struct daemon_api *api, const struct http_query *q, struct http_
         api_fail(r, STATUS_BAD, &err);
         return;
     }
-    p = api_read_profile(api, &span, false, &err);
+    p = api_read_profile(api, q->tenant, &span, false, &err);
     r->type = "application/json";
     api_share(r, API_SHARED_SHORT);
     if (p)

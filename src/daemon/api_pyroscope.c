@@ -25,6 +25,7 @@
 /* A call: its request and where its reply goes. */
 struct call {
     struct daemon_api *api;
+    const struct http_tenant *tenant; /* or NULL */
     struct pyroscope_request request;
     struct http_reply *reply;
     bool json;
@@ -125,7 +126,7 @@ static struct profile *select_samples(struct call *c, bool keep, struct error *e
             return NULL;
     if (!span_of(r, &span, err))
         return NULL;
-    p = api_read_profile(c->api, &span, keep, err);
+    p = api_read_profile(c->api, c->tenant, &span, keep, err);
     if (p && !(selector_apply(&selector, p) &&
                (!r->type.len || profile_type_retain(p, r->type)))) {
         error_memory(err);
@@ -627,14 +628,25 @@ static bool answer_label_sets(struct call *c, struct error *err)
     return values || error_memory(err);
 }
 
+/* The times of all samples are not for a tenant: it gets the present. */
+static bool read_stats(const struct call *c, struct store_usage *u, struct error *err)
+{
+    if (c->tenant) {
+        *u = (struct store_usage){.samples = 1, .last = os_clock_real()};
+        return true;
+    }
+    struct store *s = store_open(c->api->store, STORE_READ, err);
+    bool ok = s && s->kind->usage(s, u, err);
+    store_close(s);
+    return ok;
+}
+
 static bool answer_stats(struct call *c, struct error *err)
 {
-    struct store *s = store_open(c->api->store, STORE_READ, err);
     struct store_usage u = {0};
     struct output *o = &c->reply->body;
     struct json_writer w = {.out = o};
-    bool ok = s && s->kind->usage(s, &u, err);
-    store_close(s);
+    bool ok = read_stats(c, &u, err);
     if (ok && c->json) {
         json_begin(&w, JSON_OBJECT);
         json_put_key(&w, "dataIngested");
@@ -672,7 +684,7 @@ void api_querier(struct daemon_api *api, const struct http_query *q, struct http
     str_cut(&rest, '/');
     str_cut(&rest, '/');
     enum pyroscope_method method = pyroscope_method(rest);
-    struct call c = {.api = api, .reply = r};
+    struct call c = {.api = api, .tenant = q->tenant, .reply = r};
     c.json =
         str_starts(str_of(http_query_field(q, "Content-Type")), STR("application/json"));
     r->type = c.json ? "application/json" : "application/proto";
@@ -770,7 +782,7 @@ static bool render(struct call *c, const struct http_query *q, struct error *err
 void api_render(struct daemon_api *api, const struct http_query *q, struct http_reply *r)
 {
     struct error err = {.message = ""};
-    struct call c = {.api = api, .reply = r, .json = true};
+    struct call c = {.api = api, .tenant = q->tenant, .reply = r, .json = true};
     struct profile_type cpu;
     profile_type_cpu(&cpu);
     c.request.type = str_of(cpu.id);

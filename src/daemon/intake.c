@@ -60,6 +60,7 @@ enum ingest_answer daemon_intake_claim(void *context, uint64_t key)
 {
     struct daemon_intake_claims *c = context;
     struct daemon_intake *t = c->intake;
+    key ^= c->salt;
     struct arena_bound *bound = arena_count_in(NULL); /* keys outlive the request */
     os_lock_acquire(&t->lock);
     enum key_state state = state_of(t, key);
@@ -148,6 +149,6 @@ void daemon_intake_totals(struct daemon_intake *t,
 
 const char *daemon_entrance_name(enum daemon_entrance e)
 {
-    static const char *const names[ENTRANCES] = {"ingest", "push", "otlp"};
+    static const char *const names[ENTRANCES] = {"ingest", "push", "otlp", "scrape"};
     return names[e];
 }

@@ -13,7 +13,13 @@
 
 #define DAEMON_INTAKE_KEYS ((size_t)65536) /* of a generation; there are two */
 
-enum daemon_entrance { ENTRANCE_INGEST, ENTRANCE_PUSH, ENTRANCE_OTLP, ENTRANCES };
+enum daemon_entrance {
+    ENTRANCE_INGEST,
+    ENTRANCE_PUSH,
+    ENTRANCE_OTLP,
+    ENTRANCE_SCRAPE,
+    ENTRANCES
+};
 
 struct daemon_entrance_totals {
     uint64_t stored, refused, failed; /* requests */
@@ -37,6 +43,7 @@ struct daemon_intake {
 /* The keys of a request. */
 struct daemon_intake_claims {
     struct daemon_intake *intake;
+    uint64_t salt; /* of a tenant, whose keys are not those of others */
     struct arena arena;
     uint64_t *keys;
     size_t count, cap;
@@ -66,7 +73,7 @@ void daemon_intake_count(struct daemon_intake *t, enum daemon_entrance e,
 void daemon_intake_totals(struct daemon_intake *t,
                           struct daemon_entrance_totals totals[ENTRANCES]);
 
-/* "ingest", "push", "otlp" */
+/* "ingest", "push", "otlp", "scrape" */
 const char *daemon_entrance_name(enum daemon_entrance e);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/server.h"
 #include "daemon/api.h"
+#include "daemon/scrape.h"
 #include "os/machine.h"
 #include "os/wait.h"
 #include <stdlib.h>
@@ -16,7 +17,8 @@ struct server {
     struct daemon_metrics metrics; /* of this machine: the page follows them */
     struct daemon_api api;
     struct http_settings http_settings;
-    struct http_server *http; /* or NULL */
+    struct http_server *http;       /* or NULL */
+    struct daemon_scrapes *scrapes; /* or NULL */
 };
 
 static bool open_store(struct server *s, struct error *err)
@@ -37,6 +39,8 @@ static bool start_http(struct server *s, struct error *err)
     }
     s->http_settings = (struct http_settings){.address = settings->listen,
                                               .token = settings->token,
+                                              .tenants = settings->tenants,
+                                              .tenant_count = settings->tenant_count,
                                               .certificate = settings->certificate,
                                               .key = settings->key,
                                               .body_max = INGEST_BODY_MAX,
@@ -54,6 +58,12 @@ static bool run(struct server *s, struct error *err)
 {
     if (!os_wait_init(&s->wait, err) || !open_store(s, err) || !start_http(s, err))
         return false;
+    if (s->settings->scrapes) {
+        s->scrapes =
+            daemon_scrapes_start(s->settings->scrapes, &s->intake, s->report, err);
+        if (!s->scrapes)
+            return false;
+    }
     while (!(os_wait_for(&s->wait, TURN_MS) & OS_WAIT_STOP)) {
         daemon_metrics_turn(&s->metrics, os_clock_monotonic(), os_clock_real());
         daemon_api_send(&s->api, s->http);
@@ -78,6 +88,7 @@ bool server_run(const struct server_settings *settings,
                       daemon_intake_init(&s->intake) && daemon_api_init(&s->api)
                   ? run(s, err)
                   : error_memory(err);
+    daemon_scrapes_stop(s->scrapes);
     http_server_stop(s->http);
     daemon_api_deinit(&s->api);
     daemon_intake_deinit(&s->intake);

@@ -7,15 +7,20 @@
 #define STOKE_DAEMON_SERVER_H
 
 #include "engine/report.h"
+#include "http/server.h"
+#include "ingest/scrape_config.h"
 #include "store/store.h"
 
 #define SERVER_ADDRESS "127.0.0.1:4040"
 
 struct server_settings {
-    const char *store;             /* location */
-    const char *listen;            /* ADDRESS:PORT */
-    const char *token;             /* that requests need, see http/server.h; NULL: none */
-    const char *certificate, *key; /* PEM texts: HTTPS; NULL: none */
+    const char *store;  /* location */
+    const char *listen; /* ADDRESS:PORT */
+    const char *token;  /* that requests need, see http/server.h; NULL: none */
+    const struct http_tenant *tenants; /* they need the token, too */
+    size_t tenant_count;
+    const char *certificate, *key;       /* PEM texts: HTTPS; NULL: none */
+    const struct scrape_config *scrapes; /* NULL: none */
     struct store_limits limits;
     bool only_reads; /* the store is not opened for writing, and agents are refused */
 };

@@ -41,34 +41,47 @@ static bool is_token(const struct http_access *a, struct str given)
     return http_same_secret(given, str_of(a->token));
 }
 
-static bool has_password(const struct http_access *a, struct MHD_Connection *c)
+/* A token of the server, or of a tenant. All are compared, so that the time says nothing. */
+static bool is_any_token(const struct http_access *a, struct str given,
+                         const struct http_tenant **tenant)
+{
+    for (size_t i = 0; i < a->tenant_count; i++)
+        if (http_same_secret(given, str_of(a->tenants[i].token)))
+            *tenant = &a->tenants[i];
+    return is_token(a, given) || *tenant;
+}
+
+static bool has_password(const struct http_access *a, struct MHD_Connection *c,
+                         const struct http_tenant **tenant)
 {
     char *password = NULL;
     char *user = http_library->basic_auth_get_username_password(c, &password);
-    bool ok = password && is_token(a, str_of(password));
+    bool ok = password && is_any_token(a, str_of(password), tenant);
     http_library->free(user);
     http_library->free(password);
     return ok;
 }
 
-static bool has_token(const struct http_access *a, struct MHD_Connection *c)
+static bool has_token(const struct http_access *a, struct MHD_Connection *c,
+                      const struct http_tenant **tenant)
 {
     struct str given = str_of(field(c, "Authorization"));
     char name[32];
     if (!a->token)
         return true;
     if (str_starts(given, STR("Bearer ")))
-        return is_token(a, str_skip(given, sizeof "Bearer " - 1));
+        return is_any_token(a, str_skip(given, sizeof "Bearer " - 1), tenant);
     if (str_starts(given, STR("Basic ")))
-        return has_password(a, c);
+        return has_password(a, c, tenant);
     cookie_name(a, name, sizeof name);
     const char *cookie = http_library->lookup_connection_value(c, MHD_COOKIE_KIND, name);
     return cookie && is_token(a, str_of(cookie));
 }
 
 unsigned http_access_check(const struct http_access *a, struct MHD_Connection *c,
-                           const char **why)
+                           const struct http_tenant **tenant, const char **why)
 {
+    *tenant = NULL;
     if (a->is_local && !has_local_host(c)) {
         *why = "Not served by this name: use localhost or 127.0.0.1.\n";
         return MHD_HTTP_MISDIRECTED_REQUEST;
@@ -77,7 +90,7 @@ unsigned http_access_check(const struct http_access *a, struct MHD_Connection *c
         *why = "Pages of other sites have no access.\n";
         return MHD_HTTP_FORBIDDEN;
     }
-    if (has_token(a, c))
+    if (has_token(a, c, tenant))
         return 0;
     *why = "The token is missing or wrong. In a browser: open /?token=TOKEN once.\n";
     return MHD_HTTP_UNAUTHORIZED;

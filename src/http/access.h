@@ -19,14 +19,17 @@ struct http_access {
     bool is_local;     /* the address is of this machine only */
     bool is_encrypted; /* TLS */
     const char *token; /* NULL: none */
+    const struct http_tenant *tenants;
+    size_t tenant_count;
     unsigned port;
     struct http_invite invites[HTTP_INVITES];
     size_t invited; /* until now: the next one replaces the oldest */
 };
 
-/* 0 if the request is allowed; otherwise the status of its reply, and *why. */
+/* 0 if the request is allowed, and *tenant is then whose it is, or NULL; otherwise the status of
+ * its reply, and *why. */
 unsigned http_access_check(const struct http_access *a, struct MHD_Connection *c,
-                           const char **why);
+                           const struct http_tenant **tenant, const char **why);
 
 /* The token, or an invitation, may be given once in the address of the page: true if it is
  * right. Then `cookie` becomes a field Set-Cookie, with which the browser proves it from now

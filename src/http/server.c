@@ -23,6 +23,7 @@ struct exchange {
     struct output body;
     struct output key;         /* of requests that are the same; empty: none are */
     const char *path, *method; /* of the connection */
+    const struct http_tenant *tenant;
     struct http_reply reply;
     size_t counted; /* bytes of the body, in body_bytes of the server */
     bool is_too_large, is_answered;
@@ -113,7 +114,8 @@ static void answer(struct http_server *s, const struct http_totals *totals,
                    struct exchange *x)
 {
     struct http_query q = {str_of(x->path), str_of(x->method), output_contents(&x->body),
-                           *totals,         x->connection,     s};
+                           *totals,         x->connection,     s,
+                           x->tenant};
     struct http_reply *r = &x->reply;
     if (x->is_too_large || x->body.failed)
         refuse(r, MHD_HTTP_CONTENT_TOO_LARGE, "The body of the request is too large.\n");
@@ -211,7 +213,7 @@ static void work(void *context)
 static bool enqueue(struct http_server *s, struct exchange *x)
 {
     if (strcmp(x->method, "GET") == 0)
-        http_share_key(x->connection, x->path, &x->key);
+        http_share_key(x->connection, x->path, x->tenant, &x->key);
     if (x->key.failed)
         output_deinit(&x->key);
     os_lock_acquire(&s->lock);
@@ -309,7 +311,7 @@ static enum MHD_Result begin(struct http_server *s, struct exchange *x, bool *en
     char cookie[512];
     const char *why = "";
     *ended = true;
-    unsigned status = http_access_check(&s->access, x->connection, &why);
+    unsigned status = http_access_check(&s->access, x->connection, &x->tenant, &why);
     if (status == MHD_HTTP_UNAUTHORIZED && is_admitted(s, x, cookie, sizeof cookie))
         return send_cookie(x->connection, cookie);
     if (status)
@@ -424,11 +426,20 @@ static bool check_settings(struct http_server *s, struct error *err)
     s->access.is_local = os_stream_address_is_local(settings->address);
     s->access.is_encrypted = settings->certificate != NULL;
     s->access.token = settings->token;
+    s->access.tenants = settings->tenants;
+    s->access.tenant_count = settings->tenant_count;
     if (!s->access.is_local && !settings->token) {
         error_set(err, "%s is not a loopback address: requests need a token",
                   settings->address);
         return error_hint(err, "--token-file FILE");
     }
+    if (settings->tenant_count && !settings->token) {
+        error_set(err, "tenants have tokens, but the server has none");
+        return error_hint(err, "--token-file FILE");
+    }
+    for (size_t i = 0; i < settings->tenant_count; i++)
+        if (!check_token(settings->tenants[i].token, err))
+            return false;
     return !settings->token || check_token(settings->token, err);
 }
 

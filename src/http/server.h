@@ -8,6 +8,9 @@
  * must have the token: as "Authorization: Bearer TOKEN", as the password of basic
  * authentication, or as a cookie, which the address /?token=TOKEN sets.
  *
+ * Tenants have tokens of their own, which are accepted in the Authorization field only. Their
+ * requests say whose they are, and what they may see is decided by the function that answers.
+ *
  * The same request of several clients at the same time is answered once if the reply says
  * that it may be shared.
  *
@@ -34,13 +37,20 @@ struct http_totals {
     uint64_t shared;   /* requests that got the reply to another one */
 };
 
+/* Clients that see and write only what has a label. */
+struct http_tenant {
+    const char *token;
+    struct str key, value; /* the label */
+};
+
 /* A request. */
 struct http_query {
     struct str path;
-    struct str method;         /* GET or POST */
-    struct str body;           /* of a POST */
-    struct http_totals totals; /* until now */
-    void *connection, *server; /* private */
+    struct str method;                /* GET or POST */
+    struct str body;                  /* of a POST */
+    struct http_totals totals;        /* until now */
+    void *connection, *server;        /* private */
+    const struct http_tenant *tenant; /* whose token it has; NULL: it may see all */
 };
 
 /* The value of an argument of the address, decoded; NULL if there is none. */
@@ -76,6 +86,8 @@ struct http_settings {
     const char *token;   /* NULL: none; then the address must be a loopback address */
     /* PEM texts of a certificate and its private key: TLS. NULL: none */
     const char *certificate, *key;
+    const struct http_tenant *tenants; /* they need a token of the server, too */
+    size_t tenant_count;
     size_t body_max; /* bytes of a request's body; 0: HTTP_BODY_MAX */
 
     /* Answers a request. Several threads call it at the same time. */

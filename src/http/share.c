@@ -33,10 +33,12 @@ static enum MHD_Result put_argument(void *context, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
-void http_share_key(struct MHD_Connection *c, const char *path, struct output *key)
+void http_share_key(struct MHD_Connection *c, const char *path,
+                    const struct http_tenant *tenant, struct output *key)
 {
     const char *encodings =
         http_library->lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding");
+    output_bytes(key, (const char *)&tenant, sizeof tenant);
     output_bytes(key, path, strlen(path) + 1);
     http_library->get_connection_values(c, MHD_GET_ARGUMENT_KIND, put_argument, key);
     output_text(key, encodings ? encodings : "");

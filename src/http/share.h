@@ -24,8 +24,10 @@ struct http_shares {
 bool http_shares_init(struct http_shares *s); /* false when out of memory */
 void http_shares_deinit(struct http_shares *s);
 
-/* Writes the key of a request: its path, its arguments and the accepted encodings. */
-void http_share_key(struct MHD_Connection *c, const char *path, struct output *key);
+/* Writes the key of a request: its path, its arguments, the accepted encodings, and whose it is:
+ * tenants share no reply with others. */
+void http_share_key(struct MHD_Connection *c, const char *path,
+                    const struct http_tenant *tenant, struct output *key);
 
 /* Copies the reply to an earlier request with that key to `r`. False if there is none, or
  * it is too old. */

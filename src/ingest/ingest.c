@@ -159,6 +159,12 @@ static bool is_internal(struct str key)
     return str_starts(key, STR("__")) && str_ends(key, STR("__"));
 }
 
+/* A label that the server sets: agents cannot. */
+static bool is_own(const struct ingest *in, struct str key)
+{
+    return in->own.key.len && str_equal(key, in->own.key);
+}
+
 /* The ids of the labels; returns how many. */
 static size_t put_labels(struct ingest *in, const struct ingest_labels *labels,
                          label_id ids[LABELS_MAX])
@@ -172,8 +178,12 @@ static size_t put_labels(struct ingest *in, const struct ingest_labels *labels,
             continue;
         if (alias < ALIASES && is_first(labels, alias))
             key = str_of(aliases[alias].to);
+        if (is_own(in, key))
+            continue;
         ids[count++] = builder_label_text(&in->builder, key, l->value);
     }
+    if (in->own.key.len)
+        ids[count++] = builder_label_text(&in->builder, in->own.key, in->own.value);
     return count;
 }
 
@@ -219,7 +229,7 @@ static label_set_id *map_label_sets(struct ingest *in, const struct profile *p,
         for (label_set_id s = (label_set_id)i; s && count < LABELS_MAX;
              s = p->label_sets[s].parent) {
             const struct sample_label *l = &p->labels[p->label_sets[s].label];
-            if (is_stored(p, l))
+            if (is_stored(p, l) && !is_own(in, profile_string(p, l->key)))
                 ids[count++] = builder_label_text(&in->builder, profile_string(p, l->key),
                                                   profile_string(p, l->text));
         }

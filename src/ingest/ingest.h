@@ -63,6 +63,8 @@ struct ingest {
     uint64_t oldest; /* earlier profiles are refused; 0: none */
     enum ingest_answer (*claim)(void *context, uint64_t key); /* NULL: all are new */
     void *context;
+    /* All samples get this label, and no other of its key: a tenant's. Empty: none. */
+    struct ingest_label own;
 
     struct builder builder; /* of BUILD_KEEP */
     uint64_t start, end;    /* of all samples, whole seconds; 0: there are none */

@@ -178,8 +178,8 @@ static bool is_before_sending(CURLcode code)
            code == CURLE_PEER_FAILED_VERIFICATION;
 }
 
-bool os_web_post(struct os_web_client *c, const struct os_web_call *call,
-                 struct os_web_answer *answer, struct error *err)
+static bool perform(struct os_web_client *c, const struct os_web_call *call,
+                    struct os_web_answer *answer, struct error *err)
 {
     char url[4096];
     size_t length = format_text(url, sizeof url, "%s%s", c->address, call->path);
@@ -194,10 +194,6 @@ bool os_web_post(struct os_web_client *c, const struct os_web_call *call,
     library->easy_setopt(c->handle, CURLOPT_URL, url);
     library->easy_setopt(c->handle, CURLOPT_HTTPHEADER,
                          call->is_packed ? c->packed : c->plain);
-    library->easy_setopt(c->handle, CURLOPT_POST, 1L);
-    library->easy_setopt(c->handle, CURLOPT_POSTFIELDSIZE_LARGE,
-                         (curl_off_t)call->body.len);
-    library->easy_setopt(c->handle, CURLOPT_POSTFIELDS, call->body.ptr);
     CURLcode code = library->easy_perform(c->handle);
     if (code == CURLE_OK) {
         library->easy_getinfo(c->handle, CURLINFO_RESPONSE_CODE, &status);
@@ -207,4 +203,21 @@ bool os_web_post(struct os_web_client *c, const struct os_web_call *call,
     answer->is_unsent = is_before_sending(code);
     return error_set(err, "%s: %s", c->address,
                      c->reason[0] ? c->reason : library->easy_strerror(code));
+}
+
+bool os_web_post(struct os_web_client *c, const struct os_web_call *call,
+                 struct os_web_answer *answer, struct error *err)
+{
+    library->easy_setopt(c->handle, CURLOPT_POST, 1L);
+    library->easy_setopt(c->handle, CURLOPT_POSTFIELDSIZE_LARGE,
+                         (curl_off_t)call->body.len);
+    library->easy_setopt(c->handle, CURLOPT_POSTFIELDS, call->body.ptr);
+    return perform(c, call, answer, err);
+}
+
+bool os_web_get(struct os_web_client *c, const struct os_web_call *call,
+                struct os_web_answer *answer, struct error *err)
+{
+    library->easy_setopt(c->handle, CURLOPT_HTTPGET, 1L);
+    return perform(c, call, answer, err);
 }

@@ -48,4 +48,8 @@ void os_web_close(struct os_web_client *c); /* NULL is allowed */
 bool os_web_post(struct os_web_client *c, const struct os_web_call *call,
                  struct os_web_answer *answer, struct error *err);
 
+/* The same by GET, without a body. */
+bool os_web_get(struct os_web_client *c, const struct os_web_call *call,
+                struct os_web_answer *answer, struct error *err);
+
 #endif

@@ -212,6 +212,28 @@ def what_is_written_is_read_back(case):
     expect((done.returncode, f"{samples}, 24 lost" in done.stdout), (0, True), done.stdout)
 
 
+def questions_of_a_fleet_have_the_same_answers(case):
+    """As of a store in a file; hosts are a, b, c, d."""
+    file = os.path.join(case.folder, "history.db")
+    for host in "abcd":
+        subprocess.run([AGENT, file, host, "3", "200"], check=True, stdout=subprocess.DEVNULL)
+        finish(case.agent(host, 3, 200))
+    for question, least in [(["top", "-n", "0"], 20), (["top", "--by", "host", "--sort", "self", "-n", "0"], 20),
+                            (["function", "function*"], 5), (["function", "function*", "--by", "minute"], 2),
+                            (["compare", "service=service1", "service=service2", "-n", "0"], 20),
+                            (["compare", "host=a", "host=b", "--by", "service", "-n", "0"], 20),
+                            (["outliers"], 5)]:
+        answers = [case.stoke("fleet", *question, "--store", store, *SPAN)
+                   for store in (file, case.url(user="reader"))]
+        for done in answers:
+            expect(done.returncode, 0, done.stderr)
+        right, got = (done.stdout.split("\n") for done in answers)
+        expect(len(right) > least, True, f"{question}: {right}")
+        if question[0] == "outliers":  # functions with the same difference have no order
+            right, got = ([line.split("(")[0] for line in lines] for lines in (right, got))
+        compare(got, right, question)
+
+
 def rows_that_were_inserted_twice_count_once(case):
     finish(case.agent("a", 3, 200))
     right = case.fold(case.url())
@@ -336,6 +358,7 @@ def what_agents_push_is_stored(case):
 
 
 TESTS = [the_tables_are_created_and_checked, what_is_written_is_read_back,
+         questions_of_a_fleet_have_the_same_answers,
          rows_that_were_inserted_twice_count_once, a_killed_server_loses_nothing,
          a_killed_agent_loses_nothing, a_full_spool_counts_what_it_drops,
          a_damaged_block_does_not_stop_the_others, what_agents_push_is_stored]
