@@ -112,8 +112,6 @@ const struct option perf_report_options[] = {
     IGNORED_VALUE("prefix", 0, "PREFIX"),
     IGNORED_VALUE("prefix-strip", 0, "N"),
 
-    INSTEAD("parent", 'p', "--focus PATTERN"),
-    INSTEAD("exclude-other", 'x', "--focus PATTERN"),
     INSTEAD("ignore-callees", 0, "--show-from, --hide, or stoke view"),
     INSTEAD("symbol-filter", 0, "--symbol '*TEXT*'"),
     INSTEAD("hierarchy", 0, "stoke flamegraph or stoke view, process and thread first"),
