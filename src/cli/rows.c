@@ -18,37 +18,61 @@ static int column_named(struct str name)
     return -1;
 }
 
-/* Keys of perf report that rows do not have. */
-static bool is_of_perf(struct str name)
+/* Keys of perf report that rows do not have, and what shows them. */
+static const struct {
+    const char *names, *instead;
+} refused[] = {
+    {"dso_from,dso_to,symbol_from,symbol_to,srcline_from,srcline_to,addr_from,addr_to,"
+     "mispredict,abort,in_tx,cycles,ipc_null,ipc_lbr",
+     "'stoke script -F brstack' prints the branches of each sample"},
+    {"mem,snoop,tlb,locked,blocked", "'stoke script -F data_src' prints them by sample"},
+    {"weight,local_weight", "'stoke script -F weight' prints them by sample"},
+    {"ins_lat,local_ins_lat,p_stage_cyc,local_p_stage_cyc",
+     "'stoke script -F ins_lat,retire_lat' prints them by sample"},
+    {"addr,symbol_daddr,dso_daddr,dcacheline,symbol_iaddr,phys_daddr,type,typeoff",
+     "'stoke script -F addr,phys_addr' prints them by sample"},
+    {"data_page_size,code_page_size",
+     "'stoke script -F data_page_size,code_page_size' prints them by sample"},
+    {"trace", "'stoke script -F trace' prints it by sample"},
+    {"symoff", "'stoke annotate FUNCTION' shows the instructions of a function"},
+    {"symbol_size,dso_size", "'stoke annotate FUNCTION' lists a function's instructions"},
+    {"overhead_sys,overhead_us,overhead_guest_sys,overhead_guest_us",
+     "--sort sym marks the kernel [k] and guests [g]"},
+    {"cgroup_id", "--sort cgroup shows the path"},
+    {"socket", "--sort cpu"},
+    {"latency,parallelism", "'stoke report --latency'"},
+    {"transaction,simd", NULL},
+};
+
+static bool is_listed(const char *list, struct str name)
 {
-    static const char others[] =
-        "overhead_sys,overhead_us,overhead_guest_sys,overhead_guest_us,socket,"
-        "local_weight,weight,transaction,trace,symbol_size,dso_size,cgroup_id,"
-        "ipc_null,code_page_size,local_ins_lat,ins_lat,local_p_stage_cyc,p_stage_cyc,"
-        "addr,dso_from,dso_to,symbol_from,symbol_to,mispredict,abort,in_tx,cycles,"
-        "srcline_from,srcline_to,ipc_lbr,addr_from,addr_to,symbol_daddr,dso_daddr,locked,"
-        "tlb,mem,snoop,dcacheline,symbol_iaddr,phys_daddr,data_page_size,blocked,simd,"
-        "type,typeoff,symoff,latency,parallelism";
-    for (struct str rest = str_of(others); rest.len;)
+    for (struct str rest = str_of(list); rest.len;)
         if (str_equal(str_cut(&rest, ','), name))
             return true;
     return false;
 }
 
+static bool not_a_key(struct str name, struct error *err)
+{
+    const char *hint =
+        "keys, separated by commas: comm, pid, tid, cpu, time, cgroup, parent, dso, sym, "
+        "srcfile, srcline; or one column: default, self, total, name, module";
+    size_t i = 0, count = sizeof refused / sizeof *refused;
+    while (i < count && !is_listed(refused[i].names, name))
+        i++;
+    error_set(err,
+              i < count ? "the key '%.*s' of perf report does not exist here"
+                        : "unknown key '%.*s'",
+              STR_ARG(name));
+    return error_hint(err, "%s",
+                      i < count && refused[i].instead ? refused[i].instead : hint);
+}
+
 static bool add_key(struct rows_sort *sort, struct str name, struct error *err)
 {
     enum breakdown_key key = breakdown_key_named(name);
-    if (key == KEY_COUNT) {
-        error_set(err,
-                  is_of_perf(name) ? "the key '%.*s' of perf report does not exist here"
-                                   : "unknown key '%.*s'",
-                  STR_ARG(name));
-        return error_hint(
-            err,
-            "keys, separated by commas: comm, pid, tid, cpu, time, cgroup, parent, dso, "
-            "sym, srcfile, srcline; or one column: default, self, total, "
-            "name, module");
-    }
+    if (key == KEY_COUNT)
+        return not_a_key(name, err);
     for (unsigned i = 0; i < sort->count; i++)
         if (sort->keys[i] == key)
             return true;

@@ -205,6 +205,13 @@ says '100\.00%  \[unknown\]$' out
 # Invalid combinations and values.
 status 2 stoke report -s comm,nothing in.folded
 says "unknown key 'nothing'"
+says '^  try: keys, .* cgroup, parent, dso'
+for key in 'symbol_from stoke script -F brstack' 'mem stoke script -F data_src' 'weight stoke script -F weight' \
+    'symoff stoke annotate' 'socket --sort cpu' 'simd keys, separated'; do
+    status 2 stoke report -s "comm,${key%% *}" in.folded
+    says "the key '${key%% *}' of perf report does not exist here"
+    says "^  try: .*${key#* }"
+done
 status 2 stoke report -s , in.folded
 status 2 stoke report --call-graph=address in.folded
 says "invalid call graph 'address'"
