@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/sort.h"
 #include "model/frame_label.h"
+#include "model/sample_labels.h"
 
 /* Names by key, in the order of the enum. Alternatives are those of perf. */
 static const struct key_facts {
@@ -16,6 +17,8 @@ static const struct key_facts {
     {"tid", "thread", false, false, false},
     {"cpu", "cpu", false, false, true},
     {"time", "time", false, false, true},
+    {"cgroup", "cgroup", false, false, false},
+    {"parent", "parent", false, false, false},
     {"dso", "shared_object", true, false, false},
     {"sym", "symbol", true, false, false},
     {"srcfile", "file", true, true, false},
@@ -276,11 +279,44 @@ static string_id *find_outermost(const struct profile *p, struct arena *scratch)
     return names;
 }
 
+/* What is found once for all samples. */
+struct sample_facts {
+    const string_id *outermost; /* by stack: the name of its outermost frame */
+    const string_id *parent;    /* by stack: the key parent, in the breakdown's names */
+    const label_id *cgroup;     /* by label set; NULL if there are no labels */
+};
+
+/* By stack: the innermost function that the options select. NULL when out of memory. */
+static string_id *find_parents(const struct breakdown *b, struct arena *scratch)
+{
+    const struct profile *p = b->p;
+    string_id *names = arena_zalloc(scratch, p->stack_count, sizeof *names);
+    for (stack_id s = 1; names && b->o->parents && s < p->stack_count; s++) {
+        frame_id f = p->stacks[s].frame;
+        names[s] = b->o->parents[f] ? b->symbols[b->symbol_of_frame[f]].name
+                                    : names[p->stacks[s].parent];
+    }
+    return names;
+}
+
+static bool find_sample_facts(const struct breakdown *b, struct sample_facts *f,
+                              struct arena *scratch)
+{
+    const struct profile *p = b->p;
+    *f = (struct sample_facts){.outermost = find_outermost(p, scratch),
+                               .parent = find_parents(b, scratch)};
+    if (has_key(b, KEY_CGROUP) && p->sample_labels)
+        f->cgroup = label_sets_find(p, STR("cgroup"), scratch);
+    return !scratch->failed;
+}
+
 #define TIME_STEP 100000000 /* ns: the default of perf's --time-quantum */
 
 static struct breakdown_values sample_values(const struct breakdown *b,
-                                             const struct sample *s, string_id comm)
+                                             const struct sample_facts *known,
+                                             uint32_t number, string_id comm)
 {
+    const struct sample *s = &b->p->samples[number];
     const struct thread *t = &b->p->threads[s->thread];
     struct breakdown_values v = {{0}};
     if (has_key(b, KEY_COMM))
@@ -293,6 +329,11 @@ static struct breakdown_values sample_values(const struct breakdown *b,
         v.by_key[KEY_CPU] = (uint32_t)(s->cpu - CPU_NONE);
     if (has_key(b, KEY_TIME) && s->time != TIME_NONE)
         v.by_key[KEY_TIME] = s->time / TIME_STEP + 1;
+    if (known->cgroup)
+        v.by_key[KEY_CGROUP] =
+            b->p->labels[known->cgroup[b->p->sample_labels[number]]].text;
+    if (has_key(b, KEY_PARENT))
+        v.by_key[KEY_PARENT] = known->parent[s->stack];
     return v;
 }
 
@@ -312,8 +353,22 @@ static bool name_numbers(struct breakdown *b)
     return !b->arena.failed;
 }
 
-/* The samples of the event, by group and then by stack in preorder. Samples with a
- * filtered comm are in no group. In an input without threads, such as folded stacks, the
+static string_id comm_of(const struct breakdown *b, const struct sample_facts *known,
+                         const struct sample *s)
+{
+    return s->thread ? b->p->threads[s->thread].name : known->outermost[s->stack];
+}
+
+static bool is_in_group(const struct breakdown *b, const struct sample_facts *known,
+                        const struct sample *s)
+{
+    struct str comm = profile_string(b->p, comm_of(b, known, s));
+    return words_match(&b->o->comms, comm) &&
+           (known->parent[s->stack] || !b->o->only_parents);
+}
+
+/* The samples of the event, by group and then by stack in preorder. Samples that the
+ * options exclude are in no group. In an input without threads, such as folded stacks, the
  * outermost frame is the comm. NULL when out of memory. */
 static struct sort_key *group_samples(struct breakdown *b, const struct stacks *s,
                                       struct arena *scratch, size_t *count)
@@ -322,21 +377,21 @@ static struct sort_key *group_samples(struct breakdown *b, const struct stacks *
     struct tuples groups = {0};
     struct sort_key *keys = arena_alloc(scratch, (p->sample_count + 1) * sizeof *keys);
     struct sort_key *other = arena_alloc(scratch, (p->sample_count + 1) * sizeof *keys);
-    const string_id *outermost = find_outermost(p, scratch);
+    struct sample_facts known;
     *count = 0;
-    for (uint32_t i = 0; keys && other && outermost && i < p->sample_count; i++) {
+    bool ok = find_sample_facts(b, &known, scratch) && keys && other;
+    for (uint32_t i = 0; ok && i < p->sample_count; i++) {
         const struct sample *sample = &p->samples[i];
         if (sample->event != b->event)
             continue;
         b->total += sample->weight;
         b->samples += sample->count;
-        string_id comm =
-            sample->thread ? p->threads[sample->thread].name : outermost[sample->stack];
-        if (!words_match(&b->o->comms, profile_string(p, comm))) {
+        if (!is_in_group(b, &known, sample)) {
             b->left_out += sample->weight;
             continue;
         }
-        struct breakdown_values values = sample_values(b, sample, comm);
+        struct breakdown_values values =
+            sample_values(b, &known, i, comm_of(b, &known, sample));
         uint64_t group = tuples_add(&groups, &b->arena, &values);
         keys[(*count)++] = (struct sort_key){group << 32 | s->number[sample->stack], i};
     }
@@ -542,11 +597,13 @@ static struct str value_text(const struct breakdown *b, enum breakdown_key key,
 {
     switch (key) {
     case KEY_COMM:
+    case KEY_CGROUP:
     case KEY_SRCFILE:
         return profile_string(b->p, (string_id)value);
     case KEY_SRCLINE:
         return profile_string(b->p, (string_id)(value >> 32));
     case KEY_DSO:
+    case KEY_PARENT:
         return strings_get(&b->names, (string_id)value);
     case KEY_SYM:
         return breakdown_symbol_name(b, (uint32_t)value);
@@ -651,7 +708,7 @@ void breakdown_write(const struct breakdown *b, const struct breakdown_row *row,
         text = str_basename(text);
     bool number = key == KEY_PID || key == KEY_TID || key == KEY_CPU || key == KEY_TIME;
     if (value == 0 || (text.len == 0 && !number)) {
-        output_text(out, whole ? "" : "[unknown]");
+        output_text(out, whole ? "" : key == KEY_PARENT ? "[other]" : "[unknown]");
         return;
     }
     output_str(out, text);

@@ -21,9 +21,11 @@ enum breakdown_key {
     KEY_PID,
     KEY_TID,
     KEY_CPU,
-    KEY_TIME, /* in steps of 100 ms */
-    KEY_DSO,  /* the last part of the path of the module */
-    KEY_SYM,  /* the function; functions of the same name in two modules are different */
+    KEY_TIME,   /* in steps of 100 ms */
+    KEY_CGROUP, /* the label cgroup */
+    KEY_PARENT, /* the innermost function of the stack that `parents` selects */
+    KEY_DSO,    /* the last part of the path of the module */
+    KEY_SYM, /* the function; functions of the same name in two modules are different */
     KEY_SRCFILE,
     KEY_SRCLINE,
     KEY_COUNT,
@@ -41,7 +43,9 @@ struct breakdown_options {
     unsigned key_count;
     bool children;
     struct breakdown_words comms, dsos, symbols;
-    bool resolved; /* no rows of functions without a name */
+    bool resolved;           /* no rows of functions without a name */
+    const uint32_t *parents; /* by frame: not 0 if it is selected; NULL: none */
+    bool only_parents;       /* no rows of samples without a selected function */
 };
 
 /* A combination of values, by key; 0 is "unknown". */
@@ -112,7 +116,7 @@ bool breakdown_init(struct breakdown *b, const struct profile *p,
                     const struct breakdown_options *o, event_id event, struct error *err);
 void breakdown_deinit(struct breakdown *b);
 
-/* Writes the value of a row: "server", "4211:server", "main.c:12", "[unknown]". `whole`:
+/* Writes the value of a row: "server", "4211:server", "main.c:12", "[unknown]", "[other]" (no parent). `whole`:
  * full paths of source files, numbers without names. `o` must be a buffer. Writes no
  * brackets before a function. */
 void breakdown_write(const struct breakdown *b, const struct breakdown_row *row,

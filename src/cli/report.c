@@ -84,13 +84,15 @@ static int report_run(void *settings, int file_count, char **files)
     struct export_options options = {0};
     struct table_options table;
     struct rows_options rows;
+    struct arena arena = ARENA_INIT;
+    const uint32_t *parents = NULL;
     if (!check_tables(s, &err)) {
         message_error(&err);
         return STATUS_USAGE;
     }
     struct profile *p = read_inputs(s, file_count, files, &err);
     p = transforms_apply(&s->transforms, p, &err);
-    bool ok = p != NULL;
+    bool ok = p && rows_find_parents(&s->rows, p, &arena, &parents, &err);
     if (ok) {
         table = tables_choose(&s->tables, &s->transforms, p, s->output);
         table.locks = s->locks;
@@ -99,6 +101,7 @@ static int report_run(void *settings, int file_count, char **files)
         options.table = &table;
         if (rows_requested(&s->rows)) {
             rows = rows_choose(&s->rows, &s->tables, p);
+            rows.by.parents = parents;
             table.rows = &rows;
             if (s->tables.limit ==
                 0) /* a call graph rarely fits the terminal: no limit */
@@ -110,6 +113,7 @@ static int report_run(void *settings, int file_count, char **files)
                           s->output ? s->output : "-", &err);
     }
     profile_destroy(p);
+    arena_deinit(&arena);
     return command_status(ok, &err);
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/rows.h"
 #include "base/number.h"
+#include "transform/pattern.h"
 
 #define OFF(field) offsetof(struct rows_settings, field)
+#define PARENTS_MAX 32  /* pattern_match_frames has a bit for each */
 #define GRAPH_LIMIT 0.5 /* percent: calls below are not shown; the default of perf */
 
 /* --- Values ------------------------------------------------------------------------ */
@@ -16,36 +18,61 @@ static int column_named(struct str name)
     return -1;
 }
 
-/* Keys of perf report that rows do not have. */
-static bool is_of_perf(struct str name)
+/* Keys of perf report that rows do not have, and what shows them. */
+static const struct {
+    const char *names, *instead;
+} refused[] = {
+    {"dso_from,dso_to,symbol_from,symbol_to,srcline_from,srcline_to,addr_from,addr_to,"
+     "mispredict,abort,in_tx,cycles,ipc_null,ipc_lbr",
+     "'stoke script -F brstack' prints the branches of each sample"},
+    {"mem,snoop,tlb,locked,blocked", "'stoke script -F data_src' prints them by sample"},
+    {"weight,local_weight", "'stoke script -F weight' prints them by sample"},
+    {"ins_lat,local_ins_lat,p_stage_cyc,local_p_stage_cyc",
+     "'stoke script -F ins_lat,retire_lat' prints them by sample"},
+    {"addr,symbol_daddr,dso_daddr,dcacheline,symbol_iaddr,phys_daddr,type,typeoff",
+     "'stoke script -F addr,phys_addr' prints them by sample"},
+    {"data_page_size,code_page_size",
+     "'stoke script -F data_page_size,code_page_size' prints them by sample"},
+    {"trace", "'stoke script -F trace' prints it by sample"},
+    {"symoff", "'stoke annotate FUNCTION' shows the instructions of a function"},
+    {"symbol_size,dso_size", "'stoke annotate FUNCTION' lists a function's instructions"},
+    {"overhead_sys,overhead_us,overhead_guest_sys,overhead_guest_us",
+     "--sort sym marks the kernel [k] and guests [g]"},
+    {"cgroup_id", "--sort cgroup shows the path"},
+    {"socket", "--sort cpu"},
+    {"latency,parallelism", "'stoke report --latency'"},
+    {"transaction,simd", NULL},
+};
+
+static bool is_listed(const char *list, struct str name)
 {
-    static const char others[] =
-        "overhead_sys,overhead_us,overhead_guest_sys,overhead_guest_us,parent,socket,"
-        "local_weight,weight,transaction,trace,symbol_size,dso_size,cgroup,cgroup_id,"
-        "ipc_null,code_page_size,local_ins_lat,ins_lat,local_p_stage_cyc,p_stage_cyc,"
-        "addr,dso_from,dso_to,symbol_from,symbol_to,mispredict,abort,in_tx,cycles,"
-        "srcline_from,srcline_to,ipc_lbr,addr_from,addr_to,symbol_daddr,dso_daddr,locked,"
-        "tlb,mem,snoop,dcacheline,symbol_iaddr,phys_daddr,data_page_size,blocked,simd,"
-        "type,typeoff,symoff,latency,parallelism";
-    for (struct str rest = str_of(others); rest.len;)
+    for (struct str rest = str_of(list); rest.len;)
         if (str_equal(str_cut(&rest, ','), name))
             return true;
     return false;
 }
 
+static bool not_a_key(struct str name, struct error *err)
+{
+    const char *hint =
+        "keys, separated by commas: comm, pid, tid, cpu, time, cgroup, parent, dso, sym, "
+        "srcfile, srcline; or one column: default, self, total, name, module";
+    size_t i = 0, count = sizeof refused / sizeof *refused;
+    while (i < count && !is_listed(refused[i].names, name))
+        i++;
+    error_set(err,
+              i < count ? "the key '%.*s' of perf report does not exist here"
+                        : "unknown key '%.*s'",
+              STR_ARG(name));
+    return error_hint(err, "%s",
+                      i < count && refused[i].instead ? refused[i].instead : hint);
+}
+
 static bool add_key(struct rows_sort *sort, struct str name, struct error *err)
 {
     enum breakdown_key key = breakdown_key_named(name);
-    if (key == KEY_COUNT) {
-        error_set(err,
-                  is_of_perf(name) ? "the key '%.*s' of perf report does not exist here"
-                                   : "unknown key '%.*s'",
-                  STR_ARG(name));
-        return error_hint(err,
-                          "keys, separated by commas: comm, pid, tid, cpu, time, dso, "
-                          "sym, srcfile, srcline; or one column: default, self, total, "
-                          "name, module");
-    }
+    if (key == KEY_COUNT)
+        return not_a_key(name, err);
     for (unsigned i = 0; i < sort->count; i++)
         if (sort->keys[i] == key)
             return true;
@@ -208,11 +235,22 @@ static bool parse_words(const char *text, void *value, struct error *err)
     return true;
 }
 
+static bool parse_parent(const char *text, void *value, struct error *err)
+{
+    struct rows_settings *s = value;
+    if (!pattern_check(text, err))
+        return false;
+    if (s->parents.count == TRANSFORM_WORDS_MAX)
+        return error_set(err, "more than %d patterns of parents", TRANSFORM_WORDS_MAX);
+    s->parents.items[s->parents.count++] = text;
+    return true;
+}
+
 /* --- The table --------------------------------------------------------------------- */
 
 static const char *const words_of_sort[] = {
-    "comm",    "pid",     "tid",  "cpu",   "time", "dso",    "sym", "srcfile",
-    "srcline", "default", "self", "total", "name", "module", NULL};
+    "comm",    "pid",     "tid",     "cpu",  "time",  "cgroup", "parent", "dso", "sym",
+    "srcfile", "srcline", "default", "self", "total", "name",   "module", NULL};
 
 static const char *const percentages[] = {"absolute", "relative", NULL};
 
@@ -242,6 +280,11 @@ const struct option rows_options[] = {
      OFF(symbols), .parse = parse_words},
     {"hide-unresolved", 'U', NULL, "no rows of functions without a name", OPTION_FLAG,
      OFF(resolved)},
+    {"parent", 'p', "PATTERN",
+     "add the key parent: the innermost function that matches (repeatable)",
+     OPTION_PARSED, 0, .parse = parse_parent},
+    {"exclude-other", 'x', NULL, "only rows of stacks with such a parent", OPTION_FLAG,
+     OFF(only_parents)},
     {"percentage", 0, "OF", "shares of all samples, or of those that the filters include",
      OPTION_CHOICE, OFF(relative), percentages},
     {"field-separator", 't', "TEXT", "text between columns; columns are then not aligned",
@@ -256,7 +299,8 @@ bool rows_requested(const struct rows_settings *s)
 {
     return s->sort.count || s->children >= 0 || s->graph.given || s->stdio ||
            s->samples || s->period || s->comms.count || s->dsos.count ||
-           s->symbols.count || s->inverted || s->resolved || s->separator || s->max_stack;
+           s->symbols.count || s->inverted || s->resolved || s->separator ||
+           s->max_stack || s->parents.count || s->only_parents;
 }
 
 bool rows_check(const struct rows_settings *s, const struct tables_settings *tables,
@@ -273,6 +317,10 @@ bool rows_check(const struct rows_settings *s, const struct tables_settings *tab
         error_set(err, "--sort %s cannot be combined with perf's options",
                   tables_sorts[s->sort.column]);
         return error_hint(err, "--children sorts by total, --no-children by self");
+    }
+    if (s->only_parents && s->parents.count == 0) {
+        error_set(err, "--exclude-other needs --parent");
+        return error_hint(err, "--parent PATTERN selects functions");
     }
     if ((s->stdio || s->separator) && tables->form != TABLE_TEXT)
         return error_set(err, "--%s cannot be combined with --csv or --json",
@@ -305,6 +353,31 @@ static struct breakdown_words words_of(const struct rows_words *words)
     return (struct breakdown_words){words->items, words->count};
 }
 
+static bool has_key(const struct breakdown_options *o, enum breakdown_key key)
+{
+    for (unsigned i = 0; i < o->key_count; i++)
+        if (o->keys[i] == key)
+            return true;
+    return false;
+}
+
+/* Entries of the kernel: those of perf's default, and their later names. */
+#define PARENTS_DEFAULT \
+    "^(__(x64|ia32|arm64|riscv|s390x)_)?(compat_)?sys_|^(do|exc)_page_fault"
+
+bool rows_find_parents(const struct rows_settings *s, const struct profile *p,
+                       struct arena *a, const uint32_t **parents, struct error *err)
+{
+    bool requested = s->parents.count > 0;
+    struct transform_words words = s->parents;
+    for (unsigned i = 0; i < s->sort.count; i++)
+        requested |= s->sort.keys[i] == KEY_PARENT;
+    if (words.count == 0)
+        words.items[words.count++] = PARENTS_DEFAULT;
+    *parents = requested ? pattern_match_frames(a, p, &words, err) : NULL;
+    return !requested || *parents;
+}
+
 struct rows_options rows_choose(const struct rows_settings *s,
                                 const struct tables_settings *tables,
                                 const struct profile *p)
@@ -317,7 +390,8 @@ struct rows_options rows_choose(const struct rows_settings *s,
                .comms = words_of(&s->comms),
                .dsos = words_of(&s->dsos),
                .symbols = words_of(&s->symbols),
-               .resolved = s->resolved},
+               .resolved = s->resolved,
+               .only_parents = s->only_parents},
         .graph = {.depth = (uint32_t)(s->max_stack ? s->max_stack : tables->depth)},
         .style = s->graph.style,
         .weights = s->graph.weights,
@@ -331,6 +405,8 @@ struct rows_options rows_choose(const struct rows_settings *s,
         memcpy(o.by.keys, perfs, sizeof perfs);
         o.by.key_count = sizeof perfs / sizeof *perfs;
     }
+    if (s->parents.count && !has_key(&o.by, KEY_PARENT))
+        o.by.keys[o.by.key_count++] = KEY_PARENT;
     if (s->inverted)
         o.graph.order = CHAINS_CALLER;
     else if (s->graph.ordered)

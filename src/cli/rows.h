@@ -4,6 +4,7 @@
 #define STOKE_CLI_ROWS_H
 
 #include "cli/options/tables.h"
+#include "transform/transform.h"
 
 #define ROWS_WORDS_MAX 64
 
@@ -37,6 +38,8 @@ struct rows_settings {
     int relative; /* of percentages: "absolute", "relative" */
     int64_t max_stack;
     const char *separator;
+    struct transform_words parents; /* patterns, see transform/pattern.h */
+    bool only_parents;
     bool stdio, samples, period, inverted, resolved;
 };
 
@@ -56,6 +59,11 @@ bool rows_check(const struct rows_settings *s, const struct tables_settings *tab
 
 /* Sets what `load` must retain for the keys. */
 void rows_prepare(const struct rows_settings *s, struct load_settings *load);
+
+/* By frame of p: not 0 if it is a parent; NULL if that is not requested. `*parents` is in
+ * the arena. False, with err set, when out of memory. */
+bool rows_find_parents(const struct rows_settings *s, const struct profile *p,
+                       struct arena *a, const uint32_t **parents, struct error *err);
 
 /* Returns the exporter's options for p; the settings must outlive them. The percent_limit
  * of `tables` is below 0 if it is not given. */

@@ -10,9 +10,10 @@
 #define LAST_MIN 24
 #define COLUMN_MAX 80 /* of a column if the width is unlimited; longer texts exceed it */
 
-static const char *const headings[] = {"Command", "Pid:Command", "Tid:Command",
-                                       "CPU",     "Time",        "Shared Object",
-                                       "Symbol",  "Source File", "Source:Line"};
+static const char *const headings[] = {"Command",       "Pid:Command",   "Tid:Command",
+                                       "CPU",           "Time",          "Cgroup",
+                                       "Parent symbol", "Shared Object", "Symbol",
+                                       "Source File",   "Source:Line"};
 
 struct layout {
     struct rows *rows;

@@ -81,7 +81,7 @@ static double take_signed(struct mojo *m)
 static uint64_t take_number(struct mojo *m)
 {
     double value = take_signed(m);
-    return value > 0 ? (uint64_t)value : 0;
+    return value >= 0x1p64 ? UINT64_MAX : value > 0 ? (uint64_t)value : 0;
 }
 
 static struct str take_text(struct mojo *m)

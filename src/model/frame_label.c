@@ -169,20 +169,22 @@ void label_thread(struct output *o, const struct profile *p, thread_id thread,
 {
     const struct thread *t = &p->threads[thread];
     struct str name = profile_string(p, t->name);
+    size_t before = o->used;
+    bool has_id = t->pid != ID_NONE || t->tid != ID_NONE;
     if (thread == 0 || style == THREAD_NONE)
         return;
     for (size_t i = 0; i < name.len; i++) {
-        char c = name.ptr[i];
-        c = foldable(c);
+        char c = foldable(name.ptr[i]);
         output_char(o, c == ' ' ? '_' : c);
     }
-    if (style == THREAD_COMM || (t->pid == ID_NONE && t->tid == ID_NONE))
-        return;
-    if (name.len)
-        output_char(o, '-');
-    output_id(o, t->pid);
-    if (style == THREAD_TID) {
+    if (style != THREAD_COMM && has_id) {
+        output_text(o, name.len ? "-" : "");
+        output_id(o, t->pid);
+    }
+    if (style == THREAD_TID && has_id) {
         output_char(o, '/');
         output_id(o, t->tid);
     }
+    if (o->used > before)
+        o->used = before + make_foldable(o->bytes + before, o->used - before);
 }

@@ -119,6 +119,28 @@ static void assert_graph(bool children, enum chain_order order, const char *row,
     profile_destroy(p);
 }
 
+static void parents_are_the_innermost_selected_functions(void **state)
+{
+    struct profile *p = PROFILE(rows);
+    uint32_t selected[32] = {0};
+    struct breakdown_options o = {
+        .keys = {KEY_PARENT, KEY_SYM}, .key_count = 2, .parents = selected};
+    (void)state;
+    assert_true(p->frame_count <= 32);
+    for (frame_id f = 0; f < p->frame_count; f++) {
+        struct str name = profile_string(p, p->frames[f].name);
+        selected[f] = str_equal(name, STR("main")) || str_equal(name, STR("parse"));
+    }
+    profile_destroy(p);
+    assert_rows(
+        &o, "samples",
+        "main emit 4 4 1;parse alloc 3 3 1;parse parse 2 2 1;[other] idle 1 1 1;");
+    o.only_parents = true;
+    assert_rows(&o, "samples", "main emit 4 4 1;parse alloc 3 3 1;parse parse 2 2 1;");
+    o.parents = NULL;
+    assert_rows(&o, "samples", "");
+}
+
 static void graphs_lead_to_callers_and_callees(void **state)
 {
     (void)state;
@@ -172,6 +194,7 @@ int main(void)
     const struct CMUnitTest units[] = {UNIT(self_adds_up_and_recursion_counts_once),
                                        UNIT(keys_of_threads_and_frames_are_combined),
                                        UNIT(words_leave_rows_out_and_shares_alone),
+                                       UNIT(parents_are_the_innermost_selected_functions),
                                        UNIT(graphs_lead_to_callers_and_callees),
                                        UNIT(a_stack_may_be_deep)};
     return UNITS_RUN(units);

@@ -16,6 +16,8 @@ record --timestamp-filename|date
 report --header|stoke info
 report --hierarchy|stoke view
 report --group|a table for each event
+report -b|script -F brstack
+report --mem-mode|data_src
 script -D|--show-mmap-events
 script --header|stoke info
 script --itrace=i1us|stoke trace
@@ -39,7 +41,8 @@ done
 # Accepted as in perf: rings of samples and of traces; --per-thread includes no child processes.
 status 0 stoke record -q -m 8,16 --synth task -o x.data true
 status 0 stoke record -q --per-thread -e cpu-clock -F 999 -o x.data sh -c \
-    'for i in 1 2 3; do (j=0; while [ $j -lt 20000 ]; do j=$((j+1)); done); done; true'
+    'for i in 1 2 3; do (j=0; while [ $j -lt 20000 ]; do j=$((j+1)); done); done
+     k=0; while [ $k -lt 20000 ]; do k=$((k+1)); done'
 status 0 stoke script -F pid x.data
 [ "$(grep . out | sort -u | wc -l)" -le 1 ] || fail "--per-thread records child processes"
 
@@ -171,8 +174,8 @@ rows -F overhead,sample,sym
 has '90.00% 2 [.] leaf 10.00% 1 [.] [unknown]'
 rows -F overhead_children,comm,period
 has '90.00% 90.00% 90 web'
-status 2 stoke report -s cgroup calls.txt
-says "the key 'cgroup' of perf report does not exist here"
+status 2 stoke report -s dcacheline calls.txt
+says "the key 'dcacheline' of perf report does not exist here"
 
 # Functions and modules of perf script.
 status 0 stoke script -q -S leaf,other -F comm,ip,sym calls.txt

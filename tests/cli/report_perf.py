@@ -12,12 +12,12 @@ import sys
 RARE = 2
 
 
-def perf_rows(recording, keys, children):
+def perf_rows(recording, keys, children, more):
     """Perf's pid is the number of the thread, as are its rows."""
     text = subprocess.run(
         ["perf", "report", "--stdio", "--children" if children else "--no-children",
          "--no-inline", "-g", "none", "-n", "--show-total-period", "--percent-limit", "0",
-         "-t", "\t", "--sort", ",".join(keys).replace("tid", "pid"), "-i", recording],
+         "-t", "\t", "--sort", ",".join(keys).replace("tid", "pid"), "-i", recording, *more],
         check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
     rows = {}
     for line in text.splitlines():
@@ -46,13 +46,13 @@ def unnamed(key, name):
             return ""
     if key in ("pid", "tid"):
         return name.split(":")[0].strip()
-    return "" if name == "[unknown]" else name
+    return "" if name in ("[unknown]", "[other]") else name
 
 
-def stoke_rows(recording, keys, children):
+def stoke_rows(recording, keys, children, more):
     text = subprocess.run(
         ["stoke", "report", "--csv", "-q", "--no-inline",
-         "--children" if children else "--no-children", "-s", ",".join(keys), recording],
+         "--children" if children else "--no-children", "-s", ",".join(keys), recording, *more],
         check=True, stdout=subprocess.PIPE, text=True).stdout
     rows = {}
     for row in csv.DictReader(text.splitlines()):
@@ -73,9 +73,10 @@ def astray(one, other, keys):
                if key not in other and "[kernel.kallsyms]" in key and row[1] == 0 and row[0] < 0.5)
 
 
-def compare(recording, keys, children):
-    perf, stoke = perf_rows(recording, keys, children), stoke_rows(recording, keys, children)
-    what = f"{recording} {','.join(keys)} {'--children' if children else '--no-children'}"
+def compare(recording, keys, children, *more):
+    perf = perf_rows(recording, keys, children, more)
+    stoke = stoke_rows(recording, keys, children, more)
+    what = " ".join([recording, ",".join(keys), "--children" if children else "--no-children", *more])
     loose = astray(perf, stoke, keys) if children else 0
     rare = 100 * RARE / sum(row[-2] for row in stoke.values())
     moved = []
@@ -111,6 +112,10 @@ def main():
             assert compare(recording, keys, False) >= 2
     assert compare(stacks, ["comm", "dso", "sym"], True) >= 8
     assert compare(stacks, ["comm"], True) >= 2
+    for keys in ["parent", "sym"], ["parent"]:
+        assert compare(stacks, keys, False, "-p", "^(main|again|helper)$") >= 3
+    own_share = ["-p", "^(main|helper)$", "-x", "--percentage", "relative"]
+    assert compare(stacks, ["parent", "sym", "dso"], False, *own_share) >= 2
 
 
 main()

@@ -159,9 +159,59 @@ says '^self %' out
 status 1 stoke report -i in.folded in.folded
 says "'in.folded' cannot be combined with --input"
 
+# Parents: the innermost function that matches; -x omits the stacks without one.
+cat >want <<'END'
+    50.00%  [.] emit   run
+    35.71%  [.] alloc  parse
+    14.29%  [.] main   [other]
+END
+status 0 stoke report -q --no-children -s sym -p '^(run|parse)$' in.folded
+grep '%' out >got
+same want got
+status 0 stoke report -q --no-children -s sym -p '^run$' -p '^parse$' in.folded
+grep '%' out >got
+same want got
+cat >want <<'END'
+    85.71%    85.71%  run
+    14.29%    14.29%  [other]
+END
+status 0 stoke report -q --children -s parent --parent '^run$' in.folded
+grep '%' out >got
+same want got
+status 0 stoke report -q --no-children -s sym -p '^parse$' -x in.folded
+says '^    35\.71%  \[\.\] alloc  parse$' out
+[ "$(grep -c '%  \[' out)" = 1 ] || fail '-x prints others'
+status 0 stoke report -q --no-children -s sym -p '^parse$' -x --percentage relative in.folded
+says '^   100\.00%  \[\.\] alloc  parse$' out
+status 0 stoke report -q --csv --no-children -s parent,sym -p '^parse$' in.folded
+says '^"samples",5,35.7143,1,"parse","alloc"$' out
+says '^"samples",7,50.0000,1,"*,"emit"$' out
+printf 'main;__x64_sys_read_[k];vfs_read_[k] 3\nmain;asm_exc_page_fault_[k];exc_page_fault_[k] 1\n' >entries.folded
+status 0 stoke report -q --no-children -s parent entries.folded
+says '^    75\.00%  __x64_sys_read$' out
+says '^    25\.00%  exc_page_fault$' out
+status 2 stoke report -x in.folded
+says '--exclude-other needs --parent'
+status 2 stoke report -p '(' in.folded
+
+# Control groups, from the labels of samples.
+status 0 stoke report -q --no-children -s cgroup "$TESTS/import/perf-data/cgroups.in"
+says '^ .*%  /a\.slice$' out
+says '^ .*%  /b\.slice/web\.service$' out
+says '^ .*%  \[unknown\]$' out
+status 0 stoke report -q -s cgroup in.folded
+says '100\.00%  \[unknown\]$' out
+
 # Invalid combinations and values.
 status 2 stoke report -s comm,nothing in.folded
 says "unknown key 'nothing'"
+says '^  try: keys, .* cgroup, parent, dso'
+for key in 'symbol_from stoke script -F brstack' 'mem stoke script -F data_src' 'weight stoke script -F weight' \
+    'symoff stoke annotate' 'socket --sort cpu' 'simd keys, separated'; do
+    status 2 stoke report -s "comm,${key%% *}" in.folded
+    says "the key '${key%% *}' of perf report does not exist here"
+    says "^  try: .*${key#* }"
+done
 status 2 stoke report -s , in.folded
 status 2 stoke report --call-graph=address in.folded
 says "invalid call graph 'address'"

@@ -63,10 +63,59 @@ for name in tracepoints-formatted tracepoints-formatted-pipe; do
 done
 stoke script -q -F event,trace "$data/tracepoints.in" >out
 says '^sched:sched_switch: $' out
-for field in brstackinsn brstacksym cgroup; do
-    status 2 stoke script -F +$field "$data/file.in"
-    says "the field '$field' of perf script is not printed$"
-    says 'try: fields: comm, '
+for field in 'ipc stoke trace' 'brstackinsn stoke annotate' 'brstacksym -F brstack' 'metric stoke stat'; do
+    status 2 stoke script -F "+${field%% *}" "$data/file.in"
+    says "the field '${field%% *}' of perf script is not printed$"
+    says "try: '*${field#* }"
+done
+status 2 stoke script -F +none "$data/file.in"
+says "there is no field 'none'$"
+says 'try: fields: comm, .*, data_src, ins_lat, retire_lat, cgroup, flags, data_page_size, code_page_size$'
+
+# Accesses to memory: each value of each part of data_src, and sizes of pages.
+python3 - <<'PY'
+import os, sys
+sys.path.insert(0, os.environ["TESTS"])
+import perf.make_perf_data as m
+PARTS = {0: 5, 5: 14, 19: 5, 26: 7}  # one bit each, with hit and miss in levels and TLBs
+NUMBERS = {24: 4, 33: 16, 38: 4, 40: 8}
+values = [0, 10]
+for at, bits in PARTS.items():
+    values += [2 | 1 << at + i | more << at for i in range(bits)
+               for more in ((0, 2, 4) if at in (5, 26) else (0,))]
+for at, count in NUMBERS.items():
+    values += [2 | i << at | remote << 37 for i in range(count) for remote in (0, 1)]
+values += [2 | 1 << 37 | i << 43 | 1 << 33 for i in range(5)] + [2 | 0x1f8 << 5 | 0x1f << 19]
+sizes = [0, 1, 1023, 1024, 2048, 4096, 65536, 1 << 21, 1 << 30, 1 << 31, 1 << 34, 1 << 45]
+rec = m.Recording([m.Attr(0, 0, sample_type=m.USUAL & ~m.CALLCHAIN | m.ADDR | m.WEIGHT_STRUCT
+                          | m.DATA_SRC | m.PHYS_ADDR | m.CGROUP | m.DATA_PAGE | m.CODE_PAGE,
+                          name="cycles")])
+rec.kernel(19, rec.pack("Q", 7) + rec.text("/web.slice"), 100, 100, 1)
+rec.comm(100, 100, "prog", time=1)
+for i, value in enumerate(values):
+    rec.sample(10 + i, 0x1100, extra={
+        m.DATA_SRC: rec.words([value]), m.WEIGHT_STRUCT: rec.pack("IHH", 70000 + i, 300 + i, 40000 + i),
+        m.DATA_PAGE: rec.words([sizes[i % len(sizes)]]),
+        m.CODE_PAGE: rec.words([sizes[-1 - i % len(sizes)]]), m.CGROUP: rec.words([7 + i % 2])})
+open("memory.data", "wb").write(rec.file())
+PY
+status 0 stoke script -q -F comm,event,weight,ins_lat,retire_lat,cgroup,data_src,data_page_size,code_page_size memory.data
+says '^ *prog cycles:                0 |OP No|LVL N/A|SNP N/A|TLB N/A|LCK No|BLK  N/A           70000             300           40000 /web.slice N/A 32768G$' out
+says '|OP LOAD|LVL L1|SNP .* unknown' out
+says '^ *prog cycles:               22 |OP LOAD|LVL N/A|SNP N/A|TLB N/A|LCK No|BLK  N/A  *70007 ' out
+says '|OP LOAD|LVL Remote socket, same board L1|SNP ' out
+says '|LVL Remote CXL|SNP N/A|' out
+says '|TLB Walker hit|LCK' out
+says '|BLK  Data Addr  ' out
+says '|LVL L1 or LFB/MAB or .* (1 hop)|SNP N/A or None or Hit or Miss or HitM|TLB N/A|LCK No|BLK  N/A ' out
+status 0 stoke script -F +data_src "$data/file.in"
+says "the field 'data_src' is not in the recording"
+for fields in data_src weight,ins_lat,addr,data_src,ip flags,ip data_page_size,code_page_size,phys_addr; do
+    perf --version 2>/dev/null | grep -q ' 6\.1\.' || break
+    perf script -F comm,event,$fields -i memory.data >want 2>/dev/null || break
+    status 0 stoke script -q -F comm,event,$fields memory.data
+    sed -i '$d' want out # perf truncates the last one to 99 bytes
+    same want out
 done
 
 # Branches: what perf prints of them without modules.

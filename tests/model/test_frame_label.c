@@ -97,6 +97,11 @@ static void threads_in_every_style(void **state)
     assert_thread(t, THREAD_TID, "my_java-12/13");
     assert_thread(t, THREAD_NONE, "");
     assert_thread(0, THREAD_TID, "");
+    /* The start of a comment or of another encoding in folded lines. */
+    assert_thread(builder_thread(&b, 1, 2, STR("#")), THREAD_COMM, "?");
+    assert_thread(builder_thread(&b, 1, 2, STR("#")), THREAD_PID, "#-1");
+    assert_thread(builder_thread(&b, 1, 3, STR("# a")), THREAD_COMM, "#_a");
+    assert_thread(builder_thread(&b, 1, 4, STR("\xff\xfex")), THREAD_COMM, "?\xfex");
 }
 
 static void what_is_not_known_of_a_thread(void **state)

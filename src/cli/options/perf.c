@@ -17,6 +17,7 @@
 
 #define BY_PERF "record with perf record; stoke reads its file"
 #define BY_INFO "stoke info FILE"
+#define BY_BRANCHES "stoke script -F brstack prints the branches of each sample"
 #define BY_TRACE "stoke trace reads instruction traces"
 
 const struct option perf_record_options[] = {
@@ -112,8 +113,6 @@ const struct option perf_report_options[] = {
     IGNORED_VALUE("prefix", 0, "PREFIX"),
     IGNORED_VALUE("prefix-strip", 0, "N"),
 
-    INSTEAD("parent", 'p', "--focus PATTERN"),
-    INSTEAD("exclude-other", 'x', "--focus PATTERN"),
     INSTEAD("ignore-callees", 0, "--show-from, --hide, or stoke view"),
     INSTEAD("symbol-filter", 0, "--symbol '*TEXT*'"),
     INSTEAD("hierarchy", 0, "stoke flamegraph or stoke view, process and thread first"),
@@ -130,16 +129,16 @@ const struct option perf_report_options[] = {
     INSTEAD("samples", 0, "stoke script"),
     INSTEAD("", 'T', "--sort pid,tid"),
     INSTEAD("itrace", 0, BY_TRACE),
-    NOTHING("branch-stack", 'b'),
-    NOTHING("branch-history", 0),
-    NOTHING("total-cycles", 0),
-    NOTHING("mem-mode", 0),
+    INSTEAD("branch-stack", 'b', BY_BRANCHES),
+    INSTEAD("branch-history", 0, BY_BRANCHES),
+    INSTEAD("total-cycles", 0, BY_BRANCHES),
+    INSTEAD("mem-mode", 0, "stoke script -F addr,weight,data_src prints each access"),
     NOTHING("percent-type", 0),
     NOTHING("socket-filter", 0),
     NOTHING("switch-on", 0),
     NOTHING("switch-off", 0),
     NOTHING("show-on-off-events", 0),
-    NOTHING("show-cpu-utilization", 0),
+    INSTEAD("show-cpu-utilization", 0, "--sort sym marks the kernel [k] and guests [g]"),
     NOTHING("stitch-lbr", 0),
     NOTHING("time-quantum", 0),
     NOTHING("disable-order", 0),

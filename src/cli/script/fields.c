@@ -26,6 +26,13 @@ static const struct {
     {"trace", FIELD_TRACE, PERF_SAMPLE_RAW},
     {"iregs", FIELD_IREGS, PERF_SAMPLE_REGS_INTR},
     {"uregs", FIELD_UREGS, PERF_SAMPLE_REGS_USER},
+    {"data_src", FIELD_DATA_SRC, PERF_SAMPLE_DATA_SRC},
+    {"ins_lat", FIELD_INS_LAT, PERF_SAMPLE_WEIGHT_STRUCT},
+    {"retire_lat", FIELD_RETIRE_LAT, PERF_SAMPLE_WEIGHT_STRUCT},
+    {"cgroup", FIELD_CGROUP, PERF_SAMPLE_CGROUP},
+    {"flags", FIELD_FLAGS, 0},
+    {"data_page_size", FIELD_DATA_PAGE_SIZE, PERF_SAMPLE_DATA_PAGE_SIZE},
+    {"code_page_size", FIELD_CODE_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE},
 };
 #define FIELDS (sizeof fields / sizeof *fields)
 
@@ -44,39 +51,57 @@ const char *script_field_name(uint32_t field)
     return "";
 }
 
-/* True if perf script has this field: then it is not a spelling mistake. */
-static bool is_of_perf(struct str name)
+#define BY_TRACE "'stoke trace' reads instruction traces"
+#define BY_BRSTACK "-F brstack prints the addresses"
+
+/* Fields of perf script that are not printed here, and what prints them. */
+static const struct {
+    const char *name, *instead;
+} refused[] = {{"synth", BY_TRACE},
+               {"callindent", BY_TRACE},
+               {"ipc", BY_TRACE},
+               {"brcntr", BY_TRACE},
+               {"insn", "'stoke annotate' prints instructions"},
+               {"insnlen", "'stoke annotate' prints instructions"},
+               {"disasm", "'stoke annotate' prints instructions"},
+               {"brstackinsn", "'stoke annotate' prints instructions; " BY_BRSTACK},
+               {"brstackinsnlen", "'stoke annotate' prints instructions; " BY_BRSTACK},
+               {"brstackdisasm", "'stoke annotate' prints instructions; " BY_BRSTACK},
+               {"brstacksym", BY_BRSTACK},
+               {"brstackoff", BY_BRSTACK},
+               {"srccode", "-F +srcline prints the line; 'stoke annotate' its text"},
+               {"metric", "'stoke stat' prints metrics"},
+               {"tod", "-F time prints the time of the recording's clock"},
+               {"dsoff", "-F dso,ip prints the module and the offset in it"},
+               {"bpf-output", "perf script prints it"},
+               {"machine_pid", "--pid and -F pid are of the host"},
+               {"vcpu", "-F cpu is that of the host"}};
+
+static uint32_t not_a_field(struct str name, struct error *err)
 {
-    static const char *const others[] = {
-        "brstacksym",    "brstackoff", "brstackinsn",    "brstackinsnlen",
-        "bpf-output",    "insn",       "insnlen",        "callindent",
-        "synth",         "metric",     "srccode",        "tod",
-        "data_src",      "ipc",        "data_page_size", "code_page_size",
-        "cgroup",        "ins_lat",    "retire_lat",     "machine_pid",
-        "vcpu",          "flags",      "dsoff",          "disasm",
-        "brstackdisasm", "brcntr"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (str_equal(name, str_of(others[i])))
-            return true;
-    return false;
+    char all[400];
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        if (!str_equal(name, str_of(refused[i].name)))
+            continue;
+        error_set(err, "the field '%.*s' of perf script is not printed", STR_ARG(name));
+        error_hint(err, "%s", refused[i].instead);
+        return 0;
+    }
+    for (size_t i = 0; i < FIELDS; i++)
+        used += format_text(all + used, sizeof all - used, "%s%s", i ? ", " : "",
+                            fields[i].name);
+    error_set(err, "there is no field '%.*s'", STR_ARG(name));
+    error_hint(err, "fields: %s", all);
+    return 0;
 }
 
 static uint32_t field_named(struct str name, struct error *err)
 {
-    char all[200];
-    size_t used = 0;
     for (size_t i = 0; i < FIELDS; i++)
         if (str_equal(name, str_of(fields[i].name)))
             return fields[i].field;
-    for (size_t i = 0; i < FIELDS; i++)
-        used += format_text(all + used, sizeof all - used, "%s%s", i ? ", " : "",
-                            fields[i].name);
-    error_set(err,
-              is_of_perf(name) ? "the field '%.*s' of perf script is not printed"
-                               : "there is no field '%.*s'",
-              STR_ARG(name));
-    error_hint(err, "fields: %s", all);
-    return 0;
+    return not_a_field(name, err);
 }
 
 /* The types before the colon, as bits; all without one. */

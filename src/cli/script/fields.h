@@ -26,6 +26,13 @@ enum script_field {
     FIELD_TRACE = 1 << 17,
     FIELD_IREGS = 1 << 18,
     FIELD_UREGS = 1 << 19,
+    FIELD_DATA_SRC = 1 << 20,
+    FIELD_INS_LAT = 1 << 21,
+    FIELD_RETIRE_LAT = 1 << 22,
+    FIELD_CGROUP = 1 << 23,
+    FIELD_FLAGS = 1 << 24,
+    FIELD_DATA_PAGE_SIZE = 1 << 25,
+    FIELD_CODE_PAGE_SIZE = 1 << 26,
 };
 
 /* Types of events that perf distinguishes here: those of enum perf_event_type, and all

@@ -44,7 +44,7 @@ struct script_recording {
     size_t location_count, location_cap;
     uint32_t *fields; /* by event: the fields that are printed, and FIELDS_KNOWN */
     size_t field_count, field_cap;
-    size_t event_width;
+    size_t event_width, source_width;
     uint32_t missing;
     uint64_t first_time;
     struct script_clock clock;
@@ -132,21 +132,50 @@ static bool is_selected(struct script_recording *r, const struct perf_profile *p
     return script_wants(r->choice, &of, &span);
 }
 
-static void write_sample(struct slot *slot, const struct script_head *h,
-                         const struct perf_data *d, const struct perf_sample *s)
+/* What the hardware measured of the instruction or of its access to memory. */
+static void write_access(struct script_recording *r, struct output *o, uint32_t fields,
+                         const struct perf_sample *s)
 {
+    bool parts = s->event->sample_type & PERF_SAMPLE_WEIGHT_STRUCT;
+    if (fields & FIELD_ADDR)
+        output_format(o, "%16llx", (unsigned long long)s->address);
+    if (fields & FIELD_DATA_SRC)
+        script_write_data_source(o, s->data_source, &r->source_width);
+    if (fields & FIELD_WEIGHT)
+        output_format(o, "%16llu",
+                      (unsigned long long)(parts ? (uint32_t)s->weight : s->weight));
+    if (fields & FIELD_INS_LAT)
+        output_format(o, "%16u", (unsigned)(s->weight >> 32 & 0xffff));
+    if (fields & FIELD_RETIRE_LAT)
+        output_format(o, "%16u", (unsigned)(s->weight >> 48));
+}
+
+static void write_cgroup(struct output *o, const struct perf_profile *p,
+                         const struct perf_sample *s)
+{
+    struct str path = perf_profile_cgroup(p, s->cgroup);
+    output_char(o, ' ');
+    output_str(o, path.len ? path : STR("unknown"));
+}
+
+static void write_sample(struct script_recording *r, struct slot *slot,
+                         const struct script_head *h, const struct perf_profile *p,
+                         const struct perf_sample *s)
+{
+    const struct perf_data *d = perf_profile_data(p);
     struct output *o = &slot->text;
     uint32_t fields = h->fields;
     script_write_head(o, h);
     if (fields & FIELD_PERIOD)
         output_format(o, "%10llu ", (unsigned long long)s->period);
     script_write_event(o, h);
+    if (fields & FIELD_FLAGS) /* flags are of instruction traces: an empty column */
+        output_format(o, "%24s", "");
     if (fields & FIELD_TRACE && s->event->format)
         tracepoint_format_print(s->event->format, s->raw, d->big_endian, o);
-    if (fields & FIELD_ADDR)
-        output_format(o, "%16llx", (unsigned long long)s->address);
-    if (fields & FIELD_WEIGHT)
-        output_format(o, "%16llu", (unsigned long long)s->weight);
+    write_access(r, o, fields, s);
+    if (fields & FIELD_CGROUP)
+        write_cgroup(o, p, s);
     slot->head_size = o->used;
     if (fields & FIELD_IREGS)
         script_write_registers(o, perf_machine(d, &s->interrupt), &s->interrupt);
@@ -156,6 +185,10 @@ static void write_sample(struct slot *slot, const struct script_head *h,
         script_write_branches(o, s->branches);
     if (fields & FIELD_PHYS_ADDR)
         output_format(o, "%16llx", (unsigned long long)s->physical_address);
+    if (fields & FIELD_DATA_PAGE_SIZE)
+        script_write_page_size(o, s->data_page_size);
+    if (fields & FIELD_CODE_PAGE_SIZE)
+        script_write_page_size(o, s->code_page_size);
 }
 
 static bool on_sample(void *context, struct perf_profile *p, const struct perf_sample *s,
@@ -184,7 +217,7 @@ static bool on_sample(void *context, struct perf_profile *p, const struct perf_s
     slot->fields = h.fields;
     slot->has_chain = h.has_chain;
     slot->is_sample = true;
-    write_sample(slot, &h, d, s);
+    write_sample(r, slot, &h, p, s);
     return true;
 }
 

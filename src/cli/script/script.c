@@ -14,9 +14,9 @@
 static const struct option script_options[] = {
     {"fields", 'F', "LIST",
      "fields to print: comm,tid,pid,time,cpu,event,ip,sym,dso,addr,symoff,srcline,period,"
-     "weight,phys_addr,misc,brstack,iregs,uregs; or +FIELD and -FIELD; for one type of "
-     "events "
-     "TYPE:LIST",
+     "weight,phys_addr,misc,brstack,iregs,uregs,data_src,ins_lat,retire_lat,cgroup,flags,"
+     "data_page_size,code_page_size; or +FIELD and -FIELD; for one type of "
+     "events TYPE:LIST",
      OPTION_PARSED, OFF(fields), .parse = script_fields_parse},
     {"max-stack", 0, "N", "maximum number of frames per stack", OPTION_INT,
      OFF(max_stack), .least = 1, .most = UINT32_MAX},

@@ -180,6 +180,133 @@ void script_write_branches(struct output *o, struct perf_words branches)
     }
 }
 
+/* --- Accesses to memory ------------------------------------------------------------- */
+
+/* A part of union perf_mem_data_src of the kernel's perf_event.h. */
+static unsigned source_bits(uint64_t source, unsigned at, unsigned count)
+{
+    return (unsigned)(source >> at & ((1u << count) - 1));
+}
+
+/* The names of the bits that are set, with "or" between them; `*written` counts them. */
+static void write_bits(struct output *o, unsigned bits, const char *const *names,
+                       size_t count, unsigned *written)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!(bits >> i & 1) || !names[i])
+            continue;
+        output_text(o, (*written)++ ? " or " : "");
+        output_text(o, names[i]);
+    }
+}
+
+static void write_level(struct output *o, uint64_t source)
+{
+    static const char *const levels[] = {"N/A",
+                                         NULL,
+                                         NULL,
+                                         "L1",
+                                         "LFB/MAB",
+                                         "L2",
+                                         "L3",
+                                         "Local RAM",
+                                         "Remote RAM (1 hop)",
+                                         "Remote RAM (2 hops)",
+                                         "Remote Cache (1 hop)",
+                                         "Remote Cache (2 hops)",
+                                         "I/O",
+                                         "Uncached"};
+    static const char *const hops[] = {"", "core, same node", "node, same socket",
+                                       "socket, same board", "board"};
+    static const char *const numbers[16] = {
+        [9] = "CXL",  [10] = "I/O",  [11] = "Any cache", [12] = "LFB/MAB",
+        [13] = "RAM", [14] = "PMEM", [15] = "N/A"};
+    unsigned level = source_bits(source, 5, 14), number = source_bits(source, 33, 4);
+    unsigned hop = source_bits(source, 43, 3), written = 0;
+    bool remote = source_bits(source, 37, 1);
+    size_t before = o->used;
+    output_text(o, remote ? "Remote " : "");
+    if (hop)
+        output_format(o, "%s ", hop < sizeof hops / sizeof *hops ? hops[hop] : "");
+    else
+        write_bits(o, level, levels, sizeof levels / sizeof *levels, &written);
+    if (number) {
+        output_text(o, written++ ? " or " : "");
+        if (numbers[number])
+            output_text(o, numbers[number]);
+        else
+            output_format(o, "L%u", number);
+    }
+    output_text(o, o->used == before ? "N/A" : "");
+    output_text(o, level & 2 ? " hit" : "");
+    output_text(o, level & 4 ? " miss" : "");
+}
+
+static void write_snoop(struct output *o, uint64_t source)
+{
+    static const char *const names[] = {"N/A", "None", "Hit", "Miss", "HitM"};
+    static const char *const more[] = {"Fwd", "Peer"};
+    unsigned written = 0;
+    write_bits(o, source_bits(source, 19, 5), names, 5, &written);
+    write_bits(o, source_bits(source, 38, 2), more, 2, &written);
+    output_text(o, written ? "" : "N/A");
+}
+
+static void write_tlb(struct output *o, uint64_t source)
+{
+    static const char *const names[] = {"N/A", NULL, NULL, "L1", "L2", "Walker", "Fault"};
+    unsigned bits = source_bits(source, 26, 7), written = 0;
+    write_bits(o, bits, names, sizeof names / sizeof *names, &written);
+    output_text(o, written ? "" : "N/A");
+    output_text(o, bits & 2 ? " hit" : "");
+    output_text(o, bits & 4 ? " miss" : "");
+}
+
+static const char *operation(uint64_t source)
+{
+    static const char *const names[] = {"N/A", "LOAD", "STORE", "PFETCH", "EXEC"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (source >> i & 1)
+            return names[i];
+    return "No";
+}
+
+void script_write_data_source(struct output *o, uint64_t source, size_t *width)
+{
+    size_t before = o->used;
+    unsigned lock = source_bits(source, 24, 2), blocked = source_bits(source, 40, 3);
+    write_hex(o, source, 16);
+    output_format(o, " |OP %s|LVL ", operation(source));
+    write_level(o, source);
+    output_text(o, "|SNP ");
+    write_snoop(o, source);
+    output_text(o, "|TLB ");
+    write_tlb(o, source);
+    output_format(o, "|LCK %s|BLK ", lock & 1 ? "N/A" : lock & 2 ? "Yes" : "No");
+    if (!blocked || blocked & 1)
+        output_text(o, " N/A");
+    else
+        output_format(o, "%s%s", blocked & 2 ? " Data" : "", blocked & 4 ? " Addr" : "");
+    size_t length = o->used - before;
+    if (length > *width)
+        *width = length;
+    for (; length < *width; length++)
+        output_char(o, ' ');
+}
+
+void script_write_page_size(struct output *o, uint64_t size)
+{
+    static const char units[] = "BKMG";
+    unsigned unit = 0;
+    if (size == 0) {
+        output_text(o, " N/A");
+        return;
+    }
+    for (; size / 1024 > 1 && unit < 3; unit++)
+        size /= 1024;
+    output_format(o, " %llu%c", (unsigned long long)size, units[unit]);
+}
+
 /* --- Registers --------------------------------------------------------------------- */
 
 /* The names of perf; those of other architectures are numbers. */

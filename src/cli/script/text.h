@@ -36,6 +36,13 @@ void script_write_event(struct output *o, const struct script_head *h);
 /* The branches that were recorded, the newest first: "0x1100/0x2200/P/-/-/0/COND  ". */
 void script_write_branches(struct output *o, struct perf_words branches);
 
+/* Where the data of an access to memory came from, as perf decodes it: "|OP LOAD|LVL L1
+ * hit|SNP None|TLB N/A|LCK No|BLK  N/A". Padded to `*width`, the longest so far. */
+void script_write_data_source(struct output *o, uint64_t source, size_t *width);
+
+/* A size of a page: " 4K"; " N/A" if it is unknown. */
+void script_write_page_size(struct output *o, uint64_t size);
+
 /* Registers that were recorded: " ABI:2    AX:0x1 ". */
 void script_write_registers(struct output *o, enum architecture machine,
                             const struct perf_registers *registers);

@@ -21,6 +21,12 @@ void perf_cgroup_named(struct perf_profile *p, const struct perf_record *r)
     *number = p->cgroup_count;
 }
 
+struct str perf_profile_cgroup(const struct perf_profile *p, uint64_t id)
+{
+    const uint64_t *number = idmap_find(&p->cgroup_numbers, id);
+    return number && *number ? p->cgroups[*number - 1].path : STR("");
+}
+
 label_set_id perf_cgroup_labels(struct perf_profile *p, const struct perf_sample *s)
 {
     if (p->consumer || !(s->event->sample_type & PERF_SAMPLE_CGROUP))

@@ -110,6 +110,9 @@ thread_id perf_profile_thread(struct perf_profile *p, uint32_t pid, uint32_t tid
 /* The name that the thread has now; perf's ":-1" if both ids are PERF_ID_NONE. */
 struct str perf_profile_comm(struct perf_profile *p, uint32_t pid, uint32_t tid);
 
+/* The path of the control group with that id, or empty. */
+struct str perf_profile_cgroup(const struct perf_profile *p, uint64_t id);
+
 /* The memory of the reading in bytes, and its number of files. Both grow with the
  * processes and files that occur, so an endless reading must start again from time to
  * time. */
