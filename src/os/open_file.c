@@ -44,28 +44,37 @@ struct str os_device_name(bool block, uint32_t major, uint32_t minor, char *room
     return link.len ? str_basename(link) : numbers(major, minor, room, size);
 }
 
-/* A line: "36 35 0:98 / /mnt rw,noatime master:1 - nfs4 server:/home rw" (proc(5)). */
+/* A line: "36 35 0:98 / /mnt rw,noatime master:1 - nfs4 server:/home rw" (proc(5)). Skips the
+ * device's numbers; false if they are others. */
+static bool skip_device(struct str *line, uint32_t major, uint32_t minor)
+{
+    char room[32];
+    str_word(line);
+    str_word(line);
+    return str_equal(str_word(line), numbers(major, minor, room, sizeof room));
+}
+
 struct str os_mount_device(struct str line, uint32_t major, uint32_t minor)
 {
-    char wanted[32];
-    struct str rest = line;
-    format_text(wanted, sizeof wanted, "%u:%u", major, minor);
-    str_word(&rest);
-    str_word(&rest);
-    if (!str_equal(str_word(&rest), str_of(wanted)))
+    if (!skip_device(&line, major, minor))
         return STR("");
-    size_t at = str_search(rest, STR(" - "));
-    if (at == rest.len)
-        return STR("");
-    rest = str_skip(rest, at + 3);
-    struct str type = str_word(&rest), source = str_word(&rest);
+    size_t at = str_search(line, STR(" - "));
+    line = str_skip(line, at + 3);
+    struct str type = str_word(&line), source = str_word(&line);
     if (str_starts(source, STR("/dev/")))
         return str_basename(source);
     return str_find(source, ':') < source.len ? source : type;
 }
 
+struct str os_mount_path(struct str line, uint32_t major, uint32_t minor)
+{
+    bool whole = skip_device(&line, major, minor) && str_equal(str_word(&line), STR("/"));
+    return whole ? str_word(&line) : STR("");
+}
+
 struct search {
     uint32_t major, minor;
+    struct str (*of_line)(struct str line, uint32_t major, uint32_t minor);
     char *room;
     size_t size;
     struct str found;
@@ -75,7 +84,7 @@ static void search_lines(void *context, struct str lines)
 {
     struct search *s = context;
     while (lines.len && !s->found.len) {
-        struct str name = os_mount_device(str_cut(&lines, '\n'), s->major, s->minor);
+        struct str name = s->of_line(str_cut(&lines, '\n'), s->major, s->minor);
         name = str_head(name, s->size);
         if (name.len)
             memcpy(s->room, name.ptr, name.len);
@@ -83,15 +92,27 @@ static void search_lines(void *context, struct str lines)
     }
 }
 
-struct str os_file_system_name(uint32_t major, uint32_t minor, char *room, size_t size)
+static struct str search_mounts(struct search s)
 {
-    struct search s = {
-        .major = major, .minor = minor, .room = room, .size = size, .found = STR("")};
-    if (major) /* 0: of no block device */
-        return os_device_name(true, major, minor, room, size);
     char *lines = malloc(MOUNT_LINES);
+    s.found = STR("");
     if (lines)
         os_read_lines("/proc/self/mountinfo", lines, MOUNT_LINES, search_lines, &s);
     free(lines);
-    return s.found.len ? s.found : numbers(major, minor, room, size);
+    return s.found;
+}
+
+struct str os_file_system_name(uint32_t major, uint32_t minor, char *room, size_t size)
+{
+    if (major) /* 0: of no block device */
+        return os_device_name(true, major, minor, room, size);
+    struct str found = search_mounts(
+        (struct search){major, minor, os_mount_device, room, size, STR("")});
+    return found.len ? found : numbers(major, minor, room, size);
+}
+
+struct str os_mount_point(uint32_t major, uint32_t minor, char *room, size_t size)
+{
+    return search_mounts(
+        (struct search){major, minor, os_mount_path, room, size, STR("")});
 }

@@ -21,7 +21,11 @@ struct str os_device_name(bool block, uint32_t major, uint32_t minor, char *room
  * or else its type, "tmpfs". Numbers if it is not mounted where this process is. */
 struct str os_file_system_name(uint32_t major, uint32_t minor, char *room, size_t size);
 
-/* The same for a line of /proc/self/mountinfo; empty if it is not of this device. */
+/* Where a file system is mounted as a whole; empty: nowhere where this process is. */
+struct str os_mount_point(uint32_t major, uint32_t minor, char *room, size_t size);
+
+/* Both for a line of /proc/self/mountinfo; empty if it is not of this device. */
 struct str os_mount_device(struct str line, uint32_t major, uint32_t minor);
+struct str os_mount_path(struct str line, uint32_t major, uint32_t minor);
 
 #endif

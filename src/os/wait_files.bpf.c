@@ -9,7 +9,6 @@
 #include <linux/ptrace.h>
 #include <linux/stat.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "os/task_filter_format.h"
 #include <bpf/bpf_helpers.h> /* needs the types of those above */
@@ -37,6 +36,14 @@ struct {
     __type(value, uint32_t);
     __uint(max_entries, WAIT_FILES_CPUS);
 } outputs SEC(".maps");
+
+/* A record is too large for the stack of an eBPF program. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __type(key, uint32_t);
+    __type(value, struct wait_file);
+    __uint(max_entries, 1);
+} rooms SEC(".maps");
 
 static __always_inline bool is_target(uint32_t tid)
 {
@@ -146,6 +153,29 @@ static __always_inline void read_socket(const void *file, struct wait_file *f)
     }
 }
 
+/* The names of the directories of an entry, as far as there is room. */
+static __always_inline void read_path(const void *entry, struct wait_file *f)
+{
+    uint32_t used = 0;
+    for (int i = 0; i < WAIT_FILES_DEPTH; i++) {
+        const void *parent = read_pointer(entry, kernel.entry_parent);
+        const void *above = read_pointer(parent, kernel.entry_parent);
+        if (!parent || parent == above) {
+            f->path_is_whole = parent != NULL;
+            break;
+        }
+        if (used > WAIT_FILES_PATH - WAIT_FILES_NAME)
+            break;
+        long length = bpf_probe_read_kernel_str(f->path + used, WAIT_FILES_NAME,
+                                                read_pointer(parent, kernel.entry_name));
+        if (length <= 0 || length >= WAIT_FILES_NAME) /* longer ones are truncated */
+            break;
+        used += (uint32_t)length;
+        entry = parent;
+    }
+    f->path_length = used;
+}
+
 static __always_inline void read_file(const void *file, struct wait_file *f)
 {
     const void *inode = read_pointer(file, kernel.file_inode);
@@ -160,6 +190,8 @@ static __always_inline void read_file(const void *file, struct wait_file *f)
     const void *entry = read_pointer(file, kernel.file_entry);
     bpf_probe_read_kernel_str(f->name, sizeof f->name,
                               read_pointer(entry, kernel.entry_name));
+    if (S_ISREG(f->mode) || S_ISDIR(f->mode))
+        read_path(entry, f);
 }
 
 /* Arguments: whether the kernel preempts, the task that leaves, which is the current one, and
@@ -168,7 +200,8 @@ SEC("raw_tp/sched_switch")
 int write_file(struct bpf_raw_tracepoint_args *ctx)
 {
     const void *from = (const void *)ctx->args[1];
-    struct wait_file f = {0};
+    struct wait_file *f;
+    uint32_t zero = 0;
     if (ctx->args[0] || read_u32(from, kernel.task_state) == 0)
         return 0;
     if (!kernel.every_thread && !is_target(read_u32(from, kernel.task_thread)) &&
@@ -178,9 +211,16 @@ int write_file(struct bpf_raw_tracepoint_args *ctx)
     const void *file = fd >= 0 ? file_of(from, (uint32_t)fd) : NULL;
     if (!file)
         return 0;
-    f.fd = (uint32_t)fd;
-    read_file(file, &f);
-    bpf_perf_event_output(ctx, &outputs, BPF_F_CURRENT_CPU, &f, sizeof f);
+    f = bpf_map_lookup_elem(&rooms, &zero);
+    if (!f)
+        return 0;
+    __builtin_memset(f, 0, WAIT_FILES_HEAD);
+    f->fd = (uint32_t)fd;
+    read_file(file, f);
+    uint64_t size = WAIT_FILES_HEAD + f->path_length;
+    if (size > sizeof *f) /* needed by the kernel's verifier */
+        size = sizeof *f;
+    bpf_perf_event_output(ctx, &outputs, BPF_F_CURRENT_CPU, f, size);
     return 0;
 }
 

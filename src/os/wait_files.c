@@ -72,6 +72,7 @@ static bool find_files(struct wait_files_kernel *k, struct error *err)
         {{"inode", "i_rdev", 0}, &k->inode_device},
         {{"inode", "i_sb", 0}, &k->inode_system},
         {{"super_block", "s_dev", 0}, &k->system_device},
+        {{"dentry", "d_parent", 0}, &k->entry_parent},
         {{"dentry", "d_name", 0}, &k->entry_name},
         {{"qstr", "name", 0}, &k->entry_name},
     };

@@ -3,10 +3,13 @@
 #ifndef STOKE_OS_WAIT_FILES_FORMAT_H
 #define STOKE_OS_WAIT_FILES_FORMAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define WAIT_FILES_NAME \
     64 /* bytes of a name, with the zero at its end if it is shorter */
+#define WAIT_FILES_PATH 256  /* bytes of a path */
+#define WAIT_FILES_DEPTH 24  /* directories of a path */
 #define WAIT_FILES_CALLS 512 /* numbers of system calls are below it */
 #define WAIT_FILES_CPUS 1024
 
@@ -23,8 +26,15 @@ struct wait_file {
     uint8_t name_length;             /* of the address of a unix socket */
     uint16_t port, peer_port;
     uint8_t address[16], peer[16]; /* the first 4 bytes if it is IPv4 */
+    uint32_t path_length;          /* of the part of `path` that follows */
+    uint32_t path_is_whole;        /* up to the root of its file system */
     char name[WAIT_FILES_NAME];    /* in its directory; of a unix socket: its address */
+
+    /* Of its directories, the innermost one first; each name ends with a zero. */
+    char path[WAIT_FILES_PATH];
 };
+
+#define WAIT_FILES_HEAD offsetof(struct wait_file, path)
 
 /* Where the kernel's structures have their fields. Those of sockets are 0 if it has none. */
 struct wait_files_kernel {
@@ -33,6 +43,7 @@ struct wait_files_kernel {
     uint32_t file_inode, file_entry, file_data;
     uint32_t inode_number, inode_mode, inode_device, inode_system, system_device;
     uint32_t entry_name; /* of a directory: the pointer to its name */
+    uint32_t entry_parent;
     uint32_t socket_socket, socket_family, socket_state, socket_type, socket_protocol;
     uint32_t socket_address, socket_peer, socket_port, socket_peer_port;
     uint32_t socket_address6, socket_peer6;

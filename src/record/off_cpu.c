@@ -102,14 +102,17 @@ static void add_call(struct record_off_cpu *o, const struct record *r, enum chan
 static void add_file(struct record_off_cpu *o, const struct record *r)
 {
     size_t at = chain_end(o->layout, r->bytes) + 4;
-    struct wait_file f;
+    struct wait_file f = {0};
     uint32_t tid = record_tid(o->layout, r);
-    if (r->bytes.len < at + sizeof f)
+    if (r->bytes.len < at + WAIT_FILES_HEAD)
         return;
     struct off_cpu_change *c = add_change(o, CHANGE_FILE, r->time);
     if (!c)
         return;
-    memcpy(&f, r->bytes.ptr + at, sizeof f);
+    struct str raw = str_head(str_skip(r->bytes, at), sizeof f);
+    memcpy(&f, raw.ptr, raw.len);
+    if (f.path_length > raw.len - WAIT_FILES_HEAD)
+        f.path_length = 0;
     c->tid = tid;
     c->file = record_wait_files_add(&o->files, tid, &f);
 }

@@ -13,6 +13,7 @@
 #define TCP_LISTENS 10
 #define CLIENT_PORTS 32768 /* ports from here on are given to clients */
 #define MINOR_BITS 20      /* of the kernel's device numbers */
+#define MINOR_MASK ((1u << MINOR_BITS) - 1)
 
 void record_wait_files_deinit(struct record_wait_files *w)
 {
@@ -156,6 +157,35 @@ static struct str path_of(uint32_t tid, const struct wait_file *f, struct str na
     return same ? path : STR("");
 }
 
+/* The path by the names of its directories, below the directory that its file system is
+ * mounted at. */
+static struct str walked_path(const struct wait_file *f, struct str name, char *room,
+                              size_t size)
+{
+    struct str names = {f->path, f->path_length};
+    uint32_t major = f->device >> MINOR_BITS, minor = f->device & MINOR_MASK;
+    if (!f->path_is_whole || names.len > sizeof f->path || !name.len ||
+        name.len >= sizeof f->name - 1 || size < OS_FILE_PATH_MAX)
+        return STR("");
+    size_t used = os_mount_point(major, minor, room, size / 2).len;
+    if (used == 0)
+        return STR("");
+    if (used == 1) /* the root */
+        used = 0;
+    while (names.len) {
+        struct str rest = str_head(names, names.len - 1); /* without the last zero */
+        size_t at = rest.len - 1;
+        while (at > 0 && at < rest.len && rest.ptr[at - 1])
+            at--;
+        struct str directory = str_skip(rest, at);
+        used += format_text(room + used, size - used, "/%.*s", (int)directory.len,
+                            directory.ptr);
+        names = str_head(names, at);
+    }
+    used += format_text(room + used, size - used, "/%.*s", (int)name.len, name.ptr);
+    return (struct str){room, used};
+}
+
 static struct str file_name(uint32_t tid, const struct wait_file *f, char *room,
                             size_t size, bool *has_path)
 {
@@ -165,6 +195,8 @@ static struct str file_name(uint32_t tid, const struct wait_file *f, char *room,
     if (S_ISSOCK(f->mode))
         return record_wait_files_socket(f, room, size);
     struct str path = path_of(tid, f, name, room, size);
+    if (path.len == 0)
+        path = walked_path(f, name, room, size);
     if (path.len)
         return path;
     *has_path = false;
@@ -178,7 +210,7 @@ static struct str file_name(uint32_t tid, const struct wait_file *f, char *room,
 static struct str read_device(const struct wait_file *f, uint32_t device, char *room,
                               size_t size)
 {
-    uint32_t major = device >> MINOR_BITS, minor = device & ((1u << MINOR_BITS) - 1);
+    uint32_t major = device >> MINOR_BITS, minor = device & MINOR_MASK;
     if (S_ISBLK(f->mode) || S_ISCHR(f->mode))
         return os_device_name(S_ISBLK(f->mode), major, minor, room, size);
     return os_file_system_name(major, minor, room, size);

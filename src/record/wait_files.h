@@ -2,8 +2,8 @@
 /* Names of the files, sockets and devices that threads wait for (stoke record --io).
  *
  * The kernel writes which open file it is (os/wait_files_format.h). A file is named when it is
- * seen first: by /proc, while the process has it open; otherwise only by its name in its
- * directory, until /proc shows its path. Sockets are named by their addresses, which the record
+ * seen first: by /proc, while the process has it open; otherwise by the names of its directories, or,
+ * if these are too long, only by its own name. Sockets are named by their addresses, which the record
  * has. The port of a client is left out, so that all connections to one service have one name. */
 #ifndef STOKE_RECORD_WAIT_FILES_H
 #define STOKE_RECORD_WAIT_FILES_H
