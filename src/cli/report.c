@@ -7,6 +7,7 @@
 #include "cli/options/save.h"
 #include "cli/options/transforms.h"
 #include "cli/rows.h"
+#include "model/sample_labels.h"
 
 struct report_settings {
     struct load_settings load;
@@ -90,6 +91,15 @@ static bool check_tables(struct report_settings *s, struct error *err)
     return error_hint(err, "leave out --tree, --callers, and the options of perf report");
 }
 
+/* Otherwise the filter would only say that there is no such label. */
+static bool check_files(const struct profile *p, struct error *err)
+{
+    if (label_key_check(p, STR("file"), err))
+        return true;
+    error_set(err, "no waits for files are recorded");
+    return error_hint(err, "stoke record --io records them");
+}
+
 /* The heading of perf-style tables is longer than that of other tables, so fewer rows fit
  * the terminal. */
 static uint32_t less_heading(uint32_t rows)
@@ -109,8 +119,9 @@ static int report_run(void *settings, int file_count, char **files)
         return STATUS_USAGE;
     }
     struct profile *p = read_inputs(s, file_count, files, &err);
-    p = transforms_apply(&s->transforms, p, &err);
-    bool ok = p != NULL;
+    bool ok = p && (!s->io || check_files(p, &err));
+    p = ok ? transforms_apply(&s->transforms, p, &err) : p;
+    ok = ok && p;
     if (ok) {
         table = tables_choose(&s->tables, &s->transforms, p, s->output);
         table.locks = s->locks;
