@@ -1,5 +1,5 @@
 /* A program with known waits for files, for tests/record/io.py: each is measured by its own clock.
- *   files FOLDER       prints "NAME DEVICE NS" for each file that it waits for */
+ *   files FOLDER       prints "NAME DEVICE LEAST MOST" for each file that it waits for, in ns */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -16,11 +17,12 @@
 
 #define NS 1000000000L
 #define DISK_TIME (NS / 5)
-#define SYNCS_MOST 20000
+#define SYNCS_MOST 500
+#define WRITTEN (8 << 20) /* bytes */
 
 static struct sockaddr_in at = {.sin_family = AF_INET};
 static struct sockaddr_un path = {.sun_family = AF_UNIX};
-static int pipe_ends[2], fifo;
+static int pipe_ends[2], fifo, locked;
 
 static long now(void)
 {
@@ -62,12 +64,15 @@ static void *serve(void *unused)
     sleep_ms(200);
     if (write(fifo, "x", 1) != 1)
         exit(1);
+    sleep_ms(200);
+    close(locked);
     return NULL;
 }
 
 static void report(const char *name, const char *device, long since)
 {
-    printf("%s\t%s\t%ld\n", name, device, now() - since);
+    long waited = now() - since;
+    printf("%s\t%s\t%ld\t%ld\n", name, device, waited, waited);
 }
 
 static void wait_for_pipe(void)
@@ -114,32 +119,43 @@ static void wait_by_poll(const char *name)
     report(name, "pipe", since);
 }
 
-/* Until it has waited for so long: without the CPU time of the calls. Ends at once, so that /proc
- * may not show the file any more. */
+static void wait_for_lock(const char *name)
+{
+    int fd = open(name, O_RDONLY);
+    long since = now();
+    if (flock(fd, LOCK_EX) != 0)
+        exit(1);
+    report(name, "DISK", since);
+}
+
+/* Writes until it has waited for so long, and ends at once, so that /proc may not show the file any
+ * more. The calls wait thousands of times for some 50 us, and neither clock counts the switches
+ * exactly: at least for the time without CPU time, less a tenth, at most for all of the time. */
 static void wait_for_disk(const char *name)
 {
+    static char content[WRITTEN];
     int fd = open(name, O_CREAT | O_WRONLY | O_TRUNC, 0600);
-    long waited = 0;
-    for (int i = 0; i < SYNCS_MOST && waited < DISK_TIME; i++) {
-        if (write(fd, name, 8) != 8)
+    long all = 0, used = 0;
+    for (int i = 0; i < SYNCS_MOST && all - used < DISK_TIME; i++) {
+        long since = now(), cpu = cpu_time();
+        if (pwrite(fd, content, sizeof content, 0) != sizeof content || fsync(fd) != 0)
             exit(1);
-        long since = now(), used = cpu_time();
-        fsync(fd);
-        waited += now() - since - (cpu_time() - used);
+        used += cpu_time() - cpu;
+        all += now() - since;
     }
-    close(fd);
-    printf("%s\tDISK\t%ld\n", name, waited);
+    printf("%s\tDISK\t%ld\t%ld\n", name, (all - used) / 10 * 9, all);
 }
 
 int main(int argc, char **argv)
 {
-    char named[4096], disk[4096];
+    char named[4096], disk[4096], file[4096];
     struct sched_param first = {.sched_priority = 1};
     pthread_t thread;
     socklen_t size = sizeof at;
     if (argc != 2)
         return 2;
     snprintf(named, sizeof named, "%s/fifo", argv[1]);
+    snprintf(file, sizeof file, "%s/locked", argv[1]);
     snprintf(disk, sizeof disk, "%s/written", argv[1]);
     snprintf(path.sun_path, sizeof path.sun_path, "stoke-io-%d", getpid());
     unlink(path.sun_path);
@@ -156,6 +172,9 @@ int main(int argc, char **argv)
         pipe(pipe_ends) != 0 || mkfifo(named, 0600) != 0)
         return 1;
     fifo = open(named, O_RDWR);
+    locked = open(file, O_CREAT | O_RDWR, 0600);
+    if (flock(locked, LOCK_EX) != 0)
+        return 1;
     sched_setscheduler(0, SCHED_FIFO, &first); /* waits for a CPU would count, too */
     if (pthread_create(&thread, NULL, serve, NULL) != 0)
         return 1;
@@ -163,6 +182,7 @@ int main(int argc, char **argv)
     wait_for_tcp(tcp);
     wait_for_unix(local);
     wait_by_poll(named);
+    wait_for_lock(file);
     pthread_join(thread, NULL);
     wait_for_disk(disk);
     unlink(path.sun_path);
