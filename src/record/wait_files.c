@@ -174,8 +174,8 @@ static struct str walked_path(const struct wait_file *f, struct str name, char *
         used = 0;
     while (names.len) {
         struct str rest = str_head(names, names.len - 1); /* without the last zero */
-        size_t at = rest.len - 1;
-        while (at > 0 && at < rest.len && rest.ptr[at - 1])
+        size_t at = rest.len;
+        while (at > 0 && rest.ptr[at - 1])
             at--;
         struct str directory = str_skip(rest, at);
         used += format_text(room + used, size - used, "/%.*s", (int)directory.len,

@@ -168,8 +168,8 @@ int main(int argc, char **argv)
             break;
     }
     if (listen(tcp, 1) != 0 || getsockname(tcp, (struct sockaddr *)&at, &size) != 0 ||
-        bind(local, (struct sockaddr *)&path, sizeof path) != 0 || listen(local, 1) != 0 ||
-        pipe(pipe_ends) != 0 || mkfifo(named, 0600) != 0)
+        bind(local, (struct sockaddr *)&path, sizeof path) != 0 ||
+        listen(local, 1) != 0 || pipe(pipe_ends) != 0 || mkfifo(named, 0600) != 0)
         return 1;
     fifo = open(named, O_RDWR);
     locked = open(file, O_CREAT | O_RDWR, 0600);
