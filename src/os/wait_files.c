@@ -33,29 +33,30 @@ static bool fail(int why, struct error *err)
 
 /* --- The kernel's structures ----------------------------------------------------------- */
 
-/* A field, and where its offset belongs. */
-struct place {
+/* A field, and what its offset is added to. */
+struct field_offset {
     struct os_kernel_field field;
-    uint32_t *to; /* the offset is added: a member of a member */
+    uint32_t *to; /* a member of a member adds to it */
 };
 
-static bool find_places(const struct place *places, size_t count, struct error *err)
+static bool find_offsets(const struct field_offset *offsets, size_t count,
+                         struct error *err)
 {
     struct os_kernel_field fields[24];
     for (size_t i = 0; i < count; i++)
-        fields[i] = places[i].field;
+        fields[i] = offsets[i].field;
     if (!os_kernel_fields(fields, count, err))
         return false;
     for (size_t i = 0; i < count; i++)
-        *places[i].to += fields[i].offset;
+        *offsets[i].to += fields[i].offset;
     return true;
 }
 
-#define PLACES(places) (places), sizeof(places) / sizeof *(places)
+#define OFFSETS(offsets) (offsets), sizeof(offsets) / sizeof *(offsets)
 
 static bool find_files(struct wait_files_kernel *k, struct error *err)
 {
-    const struct place places[] = {
+    const struct field_offset offsets[] = {
         {{"task_struct", "pid", 0}, &k->task_thread},
         {{"task_struct", "tgid", 0}, &k->task_process},
         {{"task_struct", "__state", 0}, &k->task_state},
@@ -76,13 +77,13 @@ static bool find_files(struct wait_files_kernel *k, struct error *err)
         {{"dentry", "d_name", 0}, &k->entry_name},
         {{"qstr", "name", 0}, &k->entry_name},
     };
-    return find_places(PLACES(places), err);
+    return find_offsets(OFFSETS(offsets), err);
 }
 
 /* A kernel may have no network, or another layout: then sockets have no addresses. */
 static void find_sockets(struct wait_files_kernel *k)
 {
-    const struct place places[] = {
+    const struct field_offset offsets[] = {
         {{"socket", "sk", 0}, &k->socket_socket},
         {{"sock", "sk_type", 0}, &k->socket_type},
         {{"sock", "sk_protocol", 0}, &k->socket_protocol},
@@ -93,21 +94,21 @@ static void find_sockets(struct wait_files_kernel *k)
         {{"sock_common", "skc_num", 0}, &k->socket_port},
         {{"sock_common", "skc_dport", 0}, &k->socket_peer_port},
     };
-    const struct place of_ipv6[] = {
+    const struct field_offset of_ipv6[] = {
         {{"sock_common", "skc_v6_rcv_saddr", 0}, &k->socket_address6},
         {{"sock_common", "skc_v6_daddr", 0}, &k->socket_peer6},
     };
-    const struct place of_unix[] = {
+    const struct field_offset of_unix[] = {
         {{"unix_sock", "addr", 0}, &k->unix_address},
         {{"unix_sock", "peer", 0}, &k->unix_peer},
         {{"unix_address", "len", 0}, &k->unix_length},
         {{"unix_address", "name", 0}, &k->unix_name},
     };
     struct error ignored;
-    k->has_sockets = find_places(PLACES(places), &ignored);
-    k->has_unix = k->has_sockets && find_places(PLACES(of_unix), &ignored);
+    k->has_sockets = find_offsets(OFFSETS(offsets), &ignored);
+    k->has_unix = k->has_sockets && find_offsets(OFFSETS(of_unix), &ignored);
     if (k->has_sockets)
-        find_places(PLACES(of_ipv6), &ignored);
+        find_offsets(OFFSETS(of_ipv6), &ignored);
 }
 
 /* --- System calls ---------------------------------------------------------------------- */
@@ -132,13 +133,13 @@ static bool find_registers(struct wait_files_kernel *k, struct error *err)
 
 static bool find_registers(struct wait_files_kernel *k, struct error *err)
 {
-    const struct place places[] = {{{"pt_regs", "syscallno", 0}, &k->call_number},
-                                   {{"pt_regs", "orig_x0", 0}, &k->call_first}};
+    const struct field_offset offsets[] = {{{"pt_regs", "syscallno", 0}, &k->call_number},
+                                           {{"pt_regs", "orig_x0", 0}, &k->call_first}};
     k->call_second = offsetof(struct user_pt_regs, regs) + sizeof(uint64_t);
     k->mode_register = offsetof(struct user_pt_regs, pstate);
     k->mode_mask = PSTATE_32;
     k->poll = WAIT_FILES_CALLS; /* there is ppoll only */
-    return find_places(PLACES(places), err);
+    return find_offsets(OFFSETS(offsets), err);
 }
 #endif
 
