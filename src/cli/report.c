@@ -7,6 +7,7 @@
 #include "cli/options/save.h"
 #include "cli/options/transforms.h"
 #include "cli/rows.h"
+#include "model/sample_labels.h"
 
 struct report_settings {
     struct load_settings load;
@@ -15,7 +16,7 @@ struct report_settings {
     struct rows_settings rows;
     struct name_list inputs;
     const char *output;
-    bool locks;
+    bool locks, io;
 };
 
 #define OFF(field) offsetof(struct report_settings, field)
@@ -28,6 +29,10 @@ static const struct option report_options[] = {
     {"locks", 0, NULL,
      "who waited for which lock, and who held it (recorded by stoke record --locks)",
      OPTION_FLAG, OFF(locks)},
+    {"io", 0, NULL,
+     "how long threads waited for which file, socket or device (recorded by stoke record "
+     "--io)",
+     OPTION_FLAG, OFF(io)},
     {"pid", 0, "LIST", NULL, OPTION_PARSED, OFF(transforms.options.filter.pids),
      .parse = transforms_parse_numbers},
     {"tid", 0, "LIST", NULL, OPTION_PARSED, OFF(transforms.options.filter.tids),
@@ -57,10 +62,26 @@ static struct profile *read_inputs(struct report_settings *s, int file_count,
                : NULL;
 }
 
+/* --io: the waits with a file, by file or as the user requests. */
+static void select_files(struct transforms_settings *t)
+{
+    struct filter_options *f = &t->options.filter;
+    if (!f->events.count)
+        f->events.items[f->events.count++] = "off-cpu";
+    if (f->labels.count < TRANSFORM_WORDS_MAX)
+        f->labels.items[f->labels.count++] = "file";
+    if (t->options.group == GROUP_FUNCTION) {
+        t->options.group = GROUP_LABEL;
+        t->options.group_label = "file";
+    }
+}
+
 /* Whether the options that choose a table can be combined. */
 static bool check_tables(struct report_settings *s, struct error *err)
 {
     s->tables.sort = s->rows.sort.column;
+    if (s->io)
+        select_files(&s->transforms);
     if (!tables_prepare(&s->tables, &s->transforms, err) ||
         !rows_check(&s->rows, &s->tables, err))
         return false;
@@ -68,6 +89,15 @@ static bool check_tables(struct report_settings *s, struct error *err)
         return true;
     error_set(err, "--locks is a table of its own");
     return error_hint(err, "leave out --tree, --callers, and the options of perf report");
+}
+
+/* Otherwise the filter would only say that there is no such label. */
+static bool check_files(const struct profile *p, struct error *err)
+{
+    if (label_key_check(p, STR("file"), err))
+        return true;
+    error_set(err, "no waits for files are recorded");
+    return error_hint(err, "stoke record --io records them");
 }
 
 /* The heading of perf-style tables is longer than that of other tables, so fewer rows fit
@@ -91,8 +121,9 @@ static int report_run(void *settings, int file_count, char **files)
         return STATUS_USAGE;
     }
     struct profile *p = read_inputs(s, file_count, files, &err);
-    p = transforms_apply(&s->transforms, p, &err);
-    bool ok = p && rows_find_parents(&s->rows, p, &arena, &parents, &err);
+    bool ok = p && (!s->io || check_files(p, &err));
+    p = ok ? transforms_apply(&s->transforms, p, &err) : p;
+    ok = ok && p && rows_find_parents(&s->rows, p, &arena, &parents, &err);
     if (ok) {
         table = tables_choose(&s->tables, &s->transforms, p, s->output);
         table.locks = s->locks;
@@ -126,6 +157,7 @@ const struct command command_report = {
                 "  stoke report -g caller --percent-limit 1 perf.data\n"
                 "  stoke report --sort total --by module perf.data\n"
                 "  stoke report --locks perf.data\n"
+                "  stoke report --io perf.data\n"
                 "  perf script | stoke report\n"
                 "  stoke report --tree --focus parse out.folded\n"
                 "  stoke report --callers --focus malloc out.folded\n",

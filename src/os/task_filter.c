@@ -73,6 +73,12 @@ void os_task_filter_add(struct os_task_filter *f, uint32_t tid)
                           __ATOMIC_SEQ_CST);
 }
 
+int os_task_filter_targets(const struct os_task_filter *f)
+{
+    const struct task_filter_program *p = f->program;
+    return bpf_map__fd(p->maps.targets);
+}
+
 bool os_task_filter_chain(struct os_task_filter *f, int program)
 {
     const struct task_filter_program *p = f->program;

@@ -24,6 +24,9 @@ void os_task_filter_close(struct os_task_filter *f); /* a zeroed struct is allow
 
 void os_task_filter_add(struct os_task_filter *f, uint32_t tid);
 
+/* The map of the targets, for other programs. */
+int os_task_filter_targets(const struct os_task_filter *f);
+
 /* The program that runs at the samples of targets, after the filter. 0: none. */
 bool os_task_filter_chain(struct os_task_filter *f, int program);
 

@@ -21,6 +21,12 @@ void os_task_filter_add(struct os_task_filter *f, uint32_t tid)
     (void)f, (void)tid;
 }
 
+int os_task_filter_targets(const struct os_task_filter *f)
+{
+    (void)f;
+    return -1;
+}
+
 bool os_task_filter_chain(struct os_task_filter *f, int program)
 {
     (void)f, (void)program;

@@ -9,7 +9,10 @@
  * A sample of the event "lock-holder" has the stack of a thread that releases a lock, and
  * as period how long others have waited for it, in ns, since the lock was taken. Its word is 0. In it,
  * and in a wait for a lock, the address of the lock (64 bits) follows the word, then the name of
- * the variable, if it has one, padded with zeros. */
+ * the variable, if it has one, padded with zeros.
+ *
+ * In a wait for a file, which its word says, 64 bits of zeros follow the word: it is for no lock.
+ * Then come the name of the file and that of its device, each ended by a zero. */
 #ifndef STOKE_PERF_OFF_CPU_H
 #define STOKE_PERF_OFF_CPU_H
 
@@ -22,5 +25,6 @@
 #define PERF_OFF_CPU_PREEMPTED \
     1u                        /* the thread was runnable: another thread got the CPU */
 #define PERF_OFF_CPU_STILL 2u /* the wait had not ended when the recording did */
+#define PERF_OFF_CPU_FILE 4u  /* it was for a file, a socket or a device */
 
 #endif

@@ -134,7 +134,7 @@ static void open_filter(struct record_chain *c, const struct record_targets *tar
     const struct record_targets *t = &set.targets;
     const bool *on = c->settings->sources.on;
     if (t->everyone || (!on[EVENT_SOURCE_wakers] && !on[EVENT_SOURCE_locks] &&
-                        !perf_sampler_prefers_cpus(&set)))
+                        !on[EVENT_SOURCE_io] && !perf_sampler_prefers_cpus(&set)))
         return;
     if (!os_task_filter_open(&c->filter, !t->alone, &ignored)) {
         os_task_filter_close(&c->filter);
@@ -167,7 +167,8 @@ static bool open_sampler(struct record_chain *c, const struct record_targets *ta
     open_filter(c, targets);
     if (try_sampler(c, targets, true, err))
         return true;
-    if (c->filter.program) {
+    /* --io needs the filter */
+    if (c->filter.program && !c->settings->sources.on[EVENT_SOURCE_io]) {
         close_for_retry(c);
         os_task_filter_close(&c->filter);
         if (try_sampler(c, targets, true, err))

@@ -410,7 +410,19 @@ struct record_event record_event_filtered_wakings(void)
                                  .type = PERF_TYPE_SOFTWARE,
                                  .config = PERF_SOFTWARE_BPF_OUTPUT,
                                  .period = 1,
-                                 .of_everyone = true};
+                                 .of_everyone = true,
+                                 .maker = EVENT_MAKER_FILTER};
+}
+
+struct record_event record_event_wait_files(void)
+{
+    return (struct record_event){.name = "wait-files",
+                                 .type = PERF_TYPE_SOFTWARE,
+                                 .config = PERF_SOFTWARE_BPF_OUTPUT,
+                                 .period = 1,
+                                 .of_everyone = true,
+                                 .no_stacks = true,
+                                 .maker = EVENT_MAKER_WAIT_FILES};
 }
 
 /* Adds the modifier to the event's name. */

@@ -47,6 +47,7 @@ struct interpreters_queue {
 struct interpreters_process {
     uint64_t memory; /* identifies the address space; 0: not known yet */
     uint64_t number; /* differs between all processes of the recording */
+    bool is_sampled; /* not only as the waker of a target */
     unsigned attempts;
     uint64_t retry;                  /* search the runtime again after this time, ns */
     struct interpreter_walk walk;    /* if there is a runtime */
@@ -61,11 +62,12 @@ struct interpreters_process {
 
 /* --- Processes ---------------------------------------------------------------------- */
 
-/* Whether there is something to report: samples of a process that has an interpreter. */
+/* Whether there is something to report: samples of a target that has an interpreter. */
 static bool is_reported(const struct interpreters_process *p)
 {
     const struct interpreters_counts *n = &p->counts;
-    return (p->runtime || p->refused[0]) && n->merged + n->torn + n->missing > 0;
+    return p->is_sampled && (p->runtime || p->refused[0]) &&
+           n->merged + n->torn + n->missing > 0;
 }
 
 /* Writes a line about the process. */
@@ -607,6 +609,12 @@ static bool take_both(struct record_interpreters *s, struct interpreters_process
     return usable && merge(s, p, r, w);
 }
 
+static bool is_of_target(const struct record_interpreters *s, const struct record *r)
+{
+    return !s->of_everyone.count ||
+           !idmap_find(&s->of_everyone, record_u64(r->bytes, s->layout->id));
+}
+
 static void take_sample(struct record_interpreters *s, const struct record *r)
 {
     uint32_t pid = record_pid(s->layout, r);
@@ -621,6 +629,8 @@ static void take_sample(struct record_interpreters *s, const struct record *r)
         p = s->processes[pid]; /* the search can replace it: another program runs */
         p = p && p->number == number ? p : NULL;
     }
+    if (p)
+        p->is_sampled |= is_of_target(s, r);
     if (!p || !take_both(s, p, r, w))
         record_pass(&s->next, r);
     free(w);
@@ -705,6 +715,23 @@ static bool prepare(void *state, struct event_source_setup *setup, struct error 
     return record_stack_reading_open(&s->reading, err);
 }
 
+/* Finds the counters of wake-ups: they sample the threads that wake targets up. */
+static void opened(void *state, const struct perf_sampler *sampler)
+{
+    struct record_interpreters *s = state;
+    const struct record_events *events = &sampler->settings->events;
+    size_t room = sampler->counter_count;
+    uint64_t *ids = malloc((room + 1) * sizeof *ids);
+    for (size_t i = 1; ids && i < events->count; i++) {
+        if (sampler->settings->targets.everyone || !events->items[i].of_everyone)
+            continue;
+        size_t count = perf_sampler_ids(sampler, i, ids, room);
+        for (size_t k = 0; k < count; k++)
+            idmap_put(&s->of_everyone, &s->arena, ids[k]);
+    }
+    free(ids);
+}
+
 static int descriptor(const void *state)
 {
     const struct record_interpreters *s = state;
@@ -745,6 +772,7 @@ const struct event_source event_source_interpreters = {
     .optional = true,
     .size = sizeof(struct record_interpreters),
     .prepare = prepare,
+    .opened = opened,
     .stage = stage,
     .descriptor = descriptor,
     .wake = wake,

@@ -51,6 +51,8 @@ struct record_interpreters {
     uint64_t created;                        /* processes so far */
     struct interpreters_queue *queues;       /* by CPU */
     uint32_t cpu_count;
+    struct idmap
+        of_everyone; /* ids of counters that also sample other threads than the targets */
     const char *only; /* the interpreter that is read; NULL: all */
     struct runtimes_absent absent;
     struct arena arena;

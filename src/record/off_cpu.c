@@ -15,9 +15,14 @@ enum change {
     CHANGE_WAKING,
     CHANGE_CALL,
     CHANGE_RETURN,
+    CHANGE_FILE,
     CHANGE_EXIT,
     CHANGE_FORK
 };
+
+/* ns between the record of a file and that of the switch in the same function of the kernel. An older
+ * file is of a wait that is not recorded: before the exec, or its records were lost. */
+#define FILE_AGE_MOST 10000000u
 
 /* The change of a thread that has ended: it leaves its CPU for the last time. */
 static struct off_cpu_wait ended;
@@ -92,6 +97,26 @@ static void add_call(struct record_off_cpu *o, const struct record *r, enum chan
     c->operation = field32(o, r, o->fields.operation);
 }
 
+/* The file that a thread will wait for: the next record is that of its switch. It is named at once,
+ * while it is open. */
+static void add_file(struct record_off_cpu *o, const struct record *r)
+{
+    size_t at = chain_end(o->layout, r->bytes) + 4;
+    struct wait_file f = {0};
+    uint32_t tid = record_tid(o->layout, r);
+    if (r->bytes.len < at + WAIT_FILES_HEAD)
+        return;
+    struct off_cpu_change *c = add_change(o, CHANGE_FILE, r->time);
+    if (!c)
+        return;
+    struct str raw = str_head(str_skip(r->bytes, at), sizeof f);
+    memcpy(&f, raw.ptr, raw.len);
+    if (f.path_length > raw.len - WAIT_FILES_HEAD)
+        f.path_length = 0;
+    c->tid = tid;
+    c->file = record_wait_files_add(&o->files, tid, &f);
+}
+
 /* Samples of other events are passed on, without the data of tracepoints. */
 static void pass_other(struct record_off_cpu *o, const struct record *r)
 {
@@ -125,6 +150,9 @@ static void take_sample(struct record_off_cpu *o, const struct record *r)
         break;
     case OFF_CPU_RETURNS:
         add_call(o, r, CHANGE_RETURN);
+        break;
+    case OFF_CPU_FILES:
+        add_file(o, r);
         break;
     default:
         pass_other(o, r);
@@ -247,15 +275,27 @@ static void store_without_stack(struct record_off_cpu *o, const struct off_cpu_c
     o->counts.without_stack++;
 }
 
+static void store_file(struct record_off_cpu *o, const struct off_cpu_change *c,
+                       uint64_t time)
+{
+    struct off_cpu_wait *w = wait_of(o, c->tid, 0);
+    if (!w)
+        return;
+    w->file = c->file;
+    w->file_time = time;
+}
+
 static void switch_out(struct record_off_cpu *o, const struct off_cpu_change *c,
                        uint64_t time)
 {
     struct off_cpu_wait *w = c->tid < o->limit ? o->waiting[c->tid] : NULL;
-    if (!w)
+    if (!w || !w->size)
         store_without_stack(o, c);
     w = wait_of(o, c->tid, 0);
     if (!w)
         return;
+    if (c->preempted || time > w->file_time + FILE_AGE_MOST)
+        w->file = 0;
     w->since = time;
     w->preempted = c->preempted;
     if (follows_locks(o) && !c->preempted)
@@ -268,7 +308,17 @@ struct made_sample {
     uint64_t time, period;
     uint32_t word;
     struct record_lock_wait lock;
+    struct record_wait_file file;
 };
+
+static void put_file(struct record_maker *m, const struct record_wait_file *f)
+{
+    static const char zeros[sizeof(uint64_t)];
+    record_put(m, f->file.ptr, f->file.len);
+    record_put(m, zeros, 1);
+    record_put(m, f->device.ptr, f->device.len);
+    record_put(m, zeros, sizeof zeros - (f->file.len + 1 + f->device.len) % sizeof zeros);
+}
 
 /* The raw data: see perf/off_cpu.h. */
 static void put_raw(struct record_maker *m, const struct made_sample *s)
@@ -276,10 +326,12 @@ static void put_raw(struct record_maker *m, const struct made_sample *s)
     size_t at = m->used;
     record_put_u32(m, 0);
     record_put_u32(m, s->word);
-    if (s->lock.address)
+    if (s->lock.address || s->file.file.len)
         record_put_u64(m, s->lock.address);
     if (s->lock.address && s->lock.name.len)
         record_put_text(m, s->lock.name);
+    if (s->file.file.len)
+        put_file(m, &s->file);
     uint32_t size = (uint32_t)(m->used - at - sizeof size);
     memcpy(m->bytes + at, &size, sizeof size);
 }
@@ -315,11 +367,15 @@ static void pass_wait(struct record_off_cpu *o, const struct off_cpu_wait *w,
         .period = length,
         .word = flags | (w->preempted ? PERF_OFF_CPU_PREEMPTED : 0),
         .lock = lock,
+        .file = record_wait_files_get(&o->files, lock.address ? 0 : w->file),
     };
+    if (s.file.file.len)
+        s.word |= PERF_OFF_CPU_FILE;
     o->maker.used = 0;
     record_put(&o->maker, w->bytes, w->size);
     pass_sample(o, &s);
     o->counts.waits++;
+    o->counts.files += s.file.file.len != 0;
     o->counts.nanoseconds += length;
 }
 
@@ -328,7 +384,8 @@ static void switch_in(struct record_off_cpu *o, uint32_t tid, uint64_t time)
     struct off_cpu_wait *w = tid < o->limit ? o->waiting[tid] : NULL;
     if (!w || w == &ended) /* a thread that ends still runs for a moment */
         return;
-    pass_wait(o, w, time, 0, lock_of_wait(o, tid, time));
+    if (w->size) /* not only its file is known */
+        pass_wait(o, w, time, 0, lock_of_wait(o, tid, time));
     replace_wait(o, tid, NULL);
 }
 
@@ -354,7 +411,7 @@ static void waking(struct record_off_cpu *o, const struct off_cpu_change *c,
     const struct off_cpu_wait *w = c->tid < o->limit ? o->waiting[c->tid] : NULL;
     struct made_sample s = {
         .event = OFF_CPU_WAKINGS, .time = time, .period = 1, .word = c->tid};
-    if (!w || w == &ended || w->preempted || c->size < o->layout->fixed_size)
+    if (!w || w == &ended || !w->size || w->preempted || c->size < o->layout->fixed_size)
         return;
     o->maker.used = 0;
     record_put(&o->maker, o->samples.bytes + c->offset, c->size);
@@ -394,6 +451,9 @@ static void apply(struct record_off_cpu *o, const struct off_cpu_change *c, uint
     case CHANGE_RETURN:
         record_locks_return(&o->locks, c->tid);
         break;
+    case CHANGE_FILE:
+        store_file(o, c, time);
+        break;
     case CHANGE_EXIT:
         change_task(o, c->tid, time, &ended);
         break;
@@ -426,7 +486,7 @@ void record_off_cpu_end(struct record_off_cpu *o, uint64_t now)
     for (uint32_t tid = 1; o->waiting && tid <= o->highest; tid++) {
         const struct off_cpu_wait *w = o->waiting[tid];
         /* its end may not have been reported yet */
-        if (w && w != &ended && os_thread_process(tid))
+        if (w && w != &ended && w->size && os_thread_process(tid))
             pass_wait(o, w, now, PERF_OFF_CPU_STILL, lock_of_wait(o, tid, now));
         replace_wait(o, tid, NULL);
     }
@@ -453,6 +513,7 @@ void record_off_cpu_deinit(struct record_off_cpu *o)
     free(o->order);
     output_deinit(&o->samples);
     record_locks_deinit(&o->locks);
+    record_wait_files_deinit(&o->files);
     arena_deinit(&o->arena);
     o->waiting = NULL;
     o->changes = NULL;
@@ -480,6 +541,7 @@ struct off_cpu_source {
     const struct perf_sampler *sampler; /* once it is open */
     size_t events[OFF_CPU_EVENTS];      /* their indexes; 0: none */
     struct off_cpu_fields fields;
+    struct os_wait_files files;
     bool no_stacks;
 };
 
@@ -566,6 +628,27 @@ static bool add_calls(struct off_cpu_source *s, struct event_source_setup *setup
            find_field(str_of(format), call, "int op;", &s->fields.operation, err);
 }
 
+/* Files that threads wait for. Without a filter, the program cannot select the targets. */
+static bool add_files(struct off_cpu_source *s, struct event_source_setup *setup,
+                      struct error *err)
+{
+    struct perf_sampler_settings *sampler = setup->sampler;
+    struct os_task_filter why = {.program = NULL};
+    if (!sampler->targets.everyone && !sampler->filter) {
+        if (os_task_filter_open(&why, false, err))
+            error_set(err, "--io needs the eBPF program that selects the targets");
+        os_task_filter_close(&why);
+        return false;
+    }
+    if (!os_wait_files_open(&s->files, sampler->filter, err))
+        return false;
+    s->events[OFF_CPU_FILES] = sampler->events.count;
+    sampler->events.items[sampler->events.count++] = record_event_wait_files();
+    sampler->more_fields |= PERF_SAMPLE_RAW;
+    sampler->files = &s->files;
+    return true;
+}
+
 static bool prepare(void *state, struct event_source_setup *setup, struct error *err)
 {
     struct off_cpu_source *s = state;
@@ -582,7 +665,8 @@ static bool prepare(void *state, struct event_source_setup *setup, struct error 
     if ((on[EVENT_SOURCE_wakers] || on[EVENT_SOURCE_locks]) &&
         !add_wakings(s, setup, err))
         return false;
-    return !on[EVENT_SOURCE_locks] || add_calls(s, setup, err);
+    return (!on[EVENT_SOURCE_locks] || add_calls(s, setup, err)) &&
+           (!on[EVENT_SOURCE_io] || add_files(s, setup, err));
 }
 
 static void add_ids(struct off_cpu_source *s, enum off_cpu_event event)
@@ -626,6 +710,7 @@ static void describe(const void *state, size_t index, struct perf_file_event *e)
         [OFF_CPU_WAKINGS] = PERF_WAKER_EVENT,
         [OFF_CPU_CALLS] = PERF_LOCK_HOLDER_EVENT,
         [OFF_CPU_RETURNS] = "futex-returns", /* has no samples */
+        [OFF_CPU_FILES] = "wait-files",      /* the same */
     };
     const struct off_cpu_source *s = state;
     size_t event = OFF_CPU_OTHER + 1;
@@ -664,13 +749,14 @@ static void report(const void *state, struct event_source_report *r)
     r->samples = r->items + s->stage.counts.wakers + s->stage.counts.holders;
     r->sum = s->stage.counts.nanoseconds;
     r->no_stacks = s->no_stacks;
-    r->incomplete = s->stage.failed || s->stage.locks.failed;
+    r->incomplete = s->stage.failed || s->stage.locks.failed || s->stage.files.failed;
 }
 
 static void close_source(void *state)
 {
     struct off_cpu_source *s = state;
     record_off_cpu_deinit(&s->stage);
+    os_wait_files_close(&s->files);
 }
 
 const struct event_source event_source_off_cpu = {
@@ -699,4 +785,10 @@ const struct event_source event_source_locks = {
     .name = "locks",
     .part_of = &event_source_off_cpu,
     .check = check_wakers,
+};
+
+const struct event_source event_source_io = {
+    .name = "io",
+    .part_of = &event_source_off_cpu,
+    .check = check,
 };

@@ -10,7 +10,8 @@
  * woke the thread up: a sample of the event "waker", with the waker's stack, before the
  * sample of the wait. With the tracepoints of futex(2) (--locks), waits for locks have the address
  * and the name of the lock, and a sample of the event "lock-holder" has the stack of the
- * thread that released it (locks.h).
+ * thread that released it (locks.h). With the program os/wait_files.h (--io), waits for files have
+ * the names of the file and of its device (wait_files.h).
  *
  * It processes the records of a round when the round ends: stacks come later than other
  * records, because they are unwound in batches. Memory grows with the number of threads
@@ -24,11 +25,14 @@
 #include "record/locks.h"
 #include "record/perf_features.h"
 #include "record/record.h"
+#include "record/wait_files.h"
 
 /* A thread that waits: the sample of its wait, as far as it is known. */
 struct off_cpu_wait {
     uint64_t since; /* ns; 0: only its sample came, it has not left its CPU yet */
     bool preempted; /* it was runnable */
+    uint32_t file;  /* that it waits for (wait_files.h); or 0 */
+    uint64_t file_time;
     size_t size, room;
     char bytes[];
 };
@@ -46,6 +50,7 @@ struct off_cpu_change {
             uint64_t address; /* arguments of futex */
             uint32_t operation;
         };
+        uint32_t file; /* that it will wait for */
     };
 };
 
@@ -55,6 +60,7 @@ struct off_cpu_counts {
     uint64_t without_stack;
     uint64_t wakers;  /* samples of wakers */
     uint64_t holders; /* of those that released a lock */
+    uint64_t files;   /* of the waits: for a file */
 };
 
 /* Where the data of tracepoints have their fields. */
@@ -69,6 +75,7 @@ enum off_cpu_event {
     OFF_CPU_WAKINGS,
     OFF_CPU_CALLS,   /* of futex; its samples are those of holders */
     OFF_CPU_RETURNS, /* from futex */
+    OFF_CPU_FILES,   /* that threads wait for; it has no samples in the output */
     OFF_CPU_EVENTS
 };
 
@@ -80,6 +87,7 @@ struct record_off_cpu {
     uint64_t first_ids[OFF_CPU_EVENTS]; /* in the samples that the stage makes */
     struct off_cpu_fields fields;
     struct record_locks locks;
+    struct record_wait_files files;
     uint32_t limit;                /* thread ids are below it */
     uint32_t highest;              /* and at most this */
     struct off_cpu_wait **waiting; /* by thread id; NULL: it runs, or is not known */

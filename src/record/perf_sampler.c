@@ -334,12 +334,17 @@ static bool attach_observer(const struct perf_sampler *s, size_t event, int64_t 
     return os_perf_attach(fd, s->settings->observer) || event > 0;
 }
 
-/* Whether the filter makes the event's samples. */
-static bool is_made_by_filter(const struct perf_sampler *s, size_t event)
+/* If an eBPF program makes the event's samples: it writes them to this counter. */
+static bool connect_maker(const struct perf_sampler *s, size_t event, uint32_t cpu,
+                          int fd, struct error *err)
 {
-    const struct record_event *e = &s->settings->events.items[event];
-    return s->settings->filter && e->type == PERF_TYPE_SOFTWARE &&
-           e->config == PERF_SOFTWARE_BPF_OUTPUT;
+    const struct perf_sampler_settings *set = s->settings;
+    enum event_maker maker = set->events.items[event].maker;
+    if (maker == EVENT_MAKER_FILTER && set->filter)
+        return os_task_filter_output(set->filter, cpu, fd, err);
+    if (maker == EVENT_MAKER_WAIT_FILES && set->files)
+        return os_wait_files_output(set->files, cpu, fd, err);
+    return true;
 }
 
 /* Whether a thread has ended meanwhile, which is an error only for the first counter of the
@@ -366,8 +371,7 @@ static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint3
     }
     s->counters[s->counter_count++] =
         (struct perf_counter_open){fd, (uint32_t)event, cpu, tid};
-    if (is_made_by_filter(s, event) &&
-        !os_task_filter_output(s->settings->filter, cpu, fd, err))
+    if (!connect_maker(s, event, cpu, fd, err))
         return false;
     if (!attach_observer(s, event, tid, fd))
         return error_set(err, "the kernel cannot run a program at this event: %s",

@@ -8,6 +8,7 @@
 #include "os/perf_event.h"
 #include "os/task_filter.h"
 #include "os/wait.h"
+#include "os/wait_files.h"
 #include "record/event.h"
 #include "record/record.h"
 #include "record/ring_copier.h"
@@ -67,6 +68,9 @@ struct perf_sampler_settings {
     /* Keeps samples and wake-ups of other threads out of the rings, if counters of all threads take
      * them. It is open, knows the targets, and runs the observer. NULL: none. */
     struct os_task_filter *filter;
+
+    /* Makes the samples of the event "wait-files"; NULL: there is none. */
+    struct os_wait_files *files;
 };
 
 /* Whether the kernel writes build IDs into mapping records. While a counter of all threads

@@ -377,6 +377,7 @@ status 0 stoke record --off-cpu --bpf -o waits.data true
 says 'recording without --bpf: .* combined with --off-cpu'
 refused 2 'cannot be combined: waits are recorded' --off-cpu -g dwarf --keep-stacks true
 refused 2 '--wakers cannot be combined with -g lbr' --wakers -g lbr true
+refused 2 '--off-cpu and --keep-stacks cannot be combined' --io --keep-stacks true
 refused 2 '--locks cannot be combined with -g lbr' --locks -g lbr true
 
 # What limits the result, in the summary.

@@ -10,6 +10,7 @@
 #define WAKINGS_ID 41
 #define CALLS_ID 51
 #define RETURNS_ID 52
+#define FILES_ID 61
 #define OTHER_ID 11
 #define WOKEN_AT 24 /* in a tracepoint's raw data */
 #define ADDRESS_AT 16
@@ -23,6 +24,7 @@ struct waits {
         uint64_t id, time, period, frames, first;
         uint32_t tid, word, raw; /* raw: the length of its data */
         uint64_t lock;
+        char texts[64]; /* after it */
         size_t length;
     } items[32];
 };
@@ -51,6 +53,10 @@ static void take(void *context, const struct record *r)
     uint32_t raw = got.items[got.count].raw = record_u32(r->bytes, at);
     assert_in_range(raw, 4, r->bytes.len - at - 4);
     got.items[got.count].lock = raw < 12 ? 0 : record_u64(r->bytes, at + 8);
+    memcpy(got.items[got.count].texts, r->bytes.ptr + at + 16,
+           raw < 12        ? 0
+           : raw - 12 < 63 ? raw - 12
+                           : 63);
     got.items[got.count].word = record_u32(r->bytes, at + 4);
     got.items[got.count++].length = r->bytes.len - at - 4 - raw;
 }
@@ -65,7 +71,7 @@ static int begin(void **state)
 {
     static const uint64_t switches[] = {SWITCHES_ID, SWITCHES_ID + 1},
                           wakings[] = {WAKINGS_ID}, calls[] = {CALLS_ID},
-                          returns[] = {RETURNS_ID};
+                          returns[] = {RETURNS_ID}, files[] = {FILES_ID};
     struct error err;
     (void)state;
     layout = record_layout_of(true, PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW);
@@ -80,6 +86,7 @@ static int begin(void **state)
     stage.fields.operation = OPERATION_AT;
     record_off_cpu_ids(&stage, OFF_CPU_CALLS, calls, 1);
     record_off_cpu_ids(&stage, OFF_CPU_RETURNS, returns, 1);
+    record_off_cpu_ids(&stage, OFF_CPU_FILES, files, 1);
     return 0;
 }
 
@@ -336,6 +343,60 @@ static void test_locks(void **state)
     assert_int_equal(got.items[3].raw, 4);
 }
 
+/* The record of a file that a thread will wait for; `size`: of its data. */
+static void file(uint32_t tid, uint64_t time, uint64_t inode, size_t size)
+{
+    struct wait_file f = {
+        .inode = inode, .mode = 0010000, .fd = UINT32_MAX, .path_length = UINT32_MAX};
+    put_fixed(FILES_ID, 0, tid, time);
+    record_put_u64(&maker, 0); /* no call chain */
+    record_put_u32(&maker, (uint32_t)size);
+    record_put(&maker, &f, size);
+    struct record r = record_end_bare(&maker, time);
+    give(&r);
+}
+
+/* The file belongs to the wait that begins next, not to a later one. */
+static void test_files(void **state)
+{
+    const size_t whole = WAIT_FILES_HEAD;
+    (void)state;
+    file(7, 50, 5, whole); /* of a switch that is not recorded */
+    sample(SWITCHES_ID, 7, 20000100, 0xabc, 0);
+    leaves(7, 20000101);
+    is_back(7, 20000201);
+    file(7, 20000300, 6, whole);
+    sample(SWITCHES_ID, 7, 20000301, 0xabc, 0);
+    leaves(7, 20000302);
+    is_back(7, 20000402);
+    file(7, 20000500, 7, whole); /* its stack was lost */
+    leaves(7, 20000502);
+    is_back(7, 20000602);
+    file(8, 20000700, 8, whole); /* all of its wait was lost */
+    is_back(8, 20000701);
+    file(8, 20000800, 9, whole - 1); /* truncated */
+    leaves(8, 20000802);
+    is_back(8, 20000902);
+    file(9, 20001000, 9, whole);
+    changes(9, 20001001, PERF_MISC_SWITCH_OUT | PERF_MISC_SWITCH_OUT_PREEMPT);
+    is_back(9, 20001002);
+    end_round();
+    assert_int_equal(got.count, 5);
+    assert_wait(0, 7, 20000201, 100, 0xabc, 0);
+    assert_wait(1, 7, 20000402, 100, 0xabc, PERF_OFF_CPU_FILE);
+    assert_int_equal(got.items[1].lock, 0);
+    assert_memory_equal(got.items[1].texts, "pipe:[6]\0pipe", 14);
+    assert_wait(2, 7, 20000602, 100, 0, PERF_OFF_CPU_FILE);
+    assert_memory_equal(got.items[2].texts, "pipe:[7]\0pipe", 14);
+    assert_wait(3, 8, 20000902, 100, 0, 0);
+    assert_wait(4, 9, 20001002, 1, 0, PERF_OFF_CPU_PREEMPTED);
+    assert_int_equal(stage.counts.files, 2);
+    file(9, 20001100, 9, whole); /* it still is on its CPU */
+    end_round();
+    record_off_cpu_end(&stage, 20002000);
+    assert_int_equal(got.count, 5);
+}
+
 /* Samples of other events lose the raw data, and nothing else. */
 static void test_others(void **state)
 {
@@ -369,6 +430,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_exit_and_fork, begin, end),
         cmocka_unit_test_setup_teardown(test_wakers, begin, end),
         cmocka_unit_test_setup_teardown(test_locks, begin, end),
+        cmocka_unit_test_setup_teardown(test_files, begin, end),
         cmocka_unit_test_setup_teardown(test_others, begin, end),
     };
     return UNITS_RUN(units);

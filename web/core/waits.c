@@ -7,13 +7,13 @@
 
 #define WAITS_LISTED 5000
 
-/* The waits of a thread with the same reason, function, waker and lock. */
+/* The waits of a thread with the same reason, function, waker, and lock or file. */
 struct wait_group {
     thread_id thread;
     uint8_t reason; /* enum activity */
     string_id function;
-    frame_id waker; /* the frame with the waker's name, or 0 */
-    label_id lock;  /* that the thread waited for, or 0 */
+    frame_id waker;      /* the frame with the waker's name, or 0 */
+    label_id lock, file; /* that the thread waited for, or 0 */
     uint64_t count;
     double total, longest, begin; /* ns; begin: of the longest one */
 };
@@ -21,8 +21,8 @@ struct wait_group {
 struct waits {
     const struct shown *s;
     struct arena arena;
-    struct trie trie; /* thread, reason, function, waker, lock */
-    label_id *locks;  /* by set of labels */
+    struct trie trie;        /* thread, reason, function, waker, lock or file */
+    label_id *locks, *files; /* by set of labels */
     struct wait_group *groups;
     uint32_t *group_of_node; /* number + 1 */
     size_t count, cap, node_cap;
@@ -76,17 +76,19 @@ static struct wait_group *group_of(struct waits *w, size_t row)
         w->functions[stack] = function_of(w->s, stack);
     }
     label_id lock = w->locks[profile_labels(p, row)];
+    label_id file = lock ? 0 : w->files[profile_labels(p, row)];
     const struct wait_group found = {
         .thread = sample->thread,
         .reason = (uint8_t)(lock ? ACTIVITY_LOCK : w->reasons[stack] - 1),
         .function = w->functions[stack],
         .waker = waker_of(w->s, stack),
-        .lock = lock};
+        .lock = lock,
+        .file = file};
     uint32_t node = trie_child(&w->trie, 0, found.thread);
     node = trie_child(&w->trie, node, found.reason);
     node = trie_child(&w->trie, node, found.function);
     node = trie_child(&w->trie, node, found.waker);
-    node = trie_child(&w->trie, node, found.lock);
+    node = trie_child(&w->trie, node, lock ? lock : file); /* another label each */
     if (!ARRAY_RESERVE_ZEROED(&w->arena, w->group_of_node, w->node_cap, node + 1))
         return NULL;
     if (!w->group_of_node[node]) {
@@ -146,6 +148,8 @@ static void put_group(struct json_writer *w, const struct shown *s,
         put_waker(w, s, g->waker);
     if (g->lock)
         json_member_str(w, "lock", profile_string(s->p, s->p->labels[g->lock].text));
+    if (g->file)
+        json_member_str(w, "file", profile_string(s->p, s->p->labels[g->file].text));
     json_member_u64(w, "count", g->count);
     json_member_double(w, "total", g->total);
     json_member_double(w, "longest", g->longest);
@@ -159,7 +163,9 @@ static bool collect(struct waits *w, event_id off)
     w->reasons = arena_zalloc(&w->arena, p->stack_count + 1, 1);
     w->functions = arena_zalloc(&w->arena, p->stack_count + 1, sizeof *w->functions);
     w->locks = label_sets_find(p, STR("lock"), &w->arena);
-    if (!w->reasons || !w->functions || !w->locks || !trie_init(&w->trie, &w->arena))
+    w->files = label_sets_find(p, STR("file"), &w->arena);
+    if (!w->reasons || !w->functions || !w->locks || !w->files ||
+        !trie_init(&w->trie, &w->arena))
         return false;
     for (size_t i = 0; i < p->sample_count; i++)
         if (p->samples[i].event == off && !add_wait(w, i))

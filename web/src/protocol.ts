@@ -197,7 +197,7 @@ export interface LineInfo {
     total: number;
 }
 
-/* The waits of a thread with the same reason, function, waker and lock; times in ns. */
+/* The waits of a thread with the same reason, function, waker, and lock or file; times in ns. */
 export interface WaitRow {
     name: string;
     pid?: number;
@@ -208,6 +208,7 @@ export interface WaitRow {
     waker?: string;
     waker_tid?: number;
     lock?: string;
+    file?: string; /* also a socket or a device */
     count: number;
     total: number;
     longest: number;

@@ -147,7 +147,8 @@ label_set_id perf_cgroup_labels(struct perf_profile *p, const struct perf_sample
 
 /* --- locks.c ----------------------------------------------------------------------- */
 
-/* The labels with one more, if the sample names a lock (perf/off_cpu.h): lock=NAME. */
+/* The labels with those of what the sample waits for (perf/off_cpu.h): lock=NAME, or file=NAME and
+ * device=NAME. */
 label_set_id perf_lock_labels(struct perf_profile *p, const struct perf_sample *s,
                               label_set_id labels);
 

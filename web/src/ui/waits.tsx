@@ -39,7 +39,7 @@ export function Waits({ app }: { app: App }) {
         return (
             <div class="nothing lack">
                 <p>{app.waits ? "No thread waited in what is shown." : "This profile has no waits."}</p>
-                {!app.waits && <p><code>stoke record --off-cpu</code> records them; with <code>--wakers</code> also who ended each wait, with <code>--locks</code> also the lock.</p>}
+                {!app.waits && <p><code>stoke record --off-cpu</code> records them; with <code>--wakers</code> also who ended each wait, with <code>--locks</code> also the lock, with <code>--io</code> the file.</p>}
             </div>
         );
     const list = sorted(rows, by);
@@ -77,7 +77,7 @@ export function Waits({ app }: { app: App }) {
                         <span class="cell" role="cell">{time(row.longest)}</span>
                         <span class="cell" role="cell">{count(row.count)}</span>
                         <span class="name" role="cell"><Ends text={`${shownName(row.name) || "(no name)"} ${row.tid ?? ""}`} /></span>
-                        <span class="name" role="cell"><i class="wait" style={{ "--stroke": `var(--wait-${row.reason})`, "--ground": `var(--wait-${row.reason}-bg)` }} /><Ends text={row.lock ? `${REASONS[row.reason]} ${shownName(row.lock)}` : REASONS[row.reason]} /></span>
+                        <span class="name" role="cell"><i class="wait" style={{ "--stroke": `var(--wait-${row.reason})`, "--ground": `var(--wait-${row.reason}-bg)` }} /><Ends text={`${REASONS[row.reason]} ${shownName(row.lock ?? row.file ?? "")}`.trim()} /></span>
                         <span class="name" role="cell"><button type="button" class="link" tabIndex={-1} title={shownName(row.function)}
                             onClick={(event) => { event.stopPropagation(); void openFunction(app, row.label); }}>{shownName(row.function) || "(unknown)"}</button></span>
                         {woken && <span class="name" role="cell"><Ends text={[shownName(row.waker ?? "").replace(" (waker)", ""), row.waker_tid].filter(Boolean).join(" ")} /></span>}
