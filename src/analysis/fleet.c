@@ -3,9 +3,9 @@
 #include "base/array.h"
 #include "base/glob.h"
 #include "base/idmap.h"
+#include "base/sort.h"
 #include "model/sample_labels.h"
 #include <math.h>
-#include <stdlib.h>
 
 /* --- Groups ----------------------------------------------------------------------------- */
 
@@ -111,38 +111,30 @@ static bool add_rows(struct grouping *g, struct error *err)
     return true;
 }
 
-struct ranked {
-    struct fleet_group group;
-    uint32_t old;
-};
-
-static int by_time_or_weight(const void *a, const void *b)
+static bool by_time_or_weight(const void *context, uint32_t a, uint32_t b)
 {
-    const struct ranked *x = a, *y = b;
-    if (x->group.time != y->group.time)
-        return x->group.time < y->group.time ? -1 : 1;
-    if (x->group.weight != y->group.weight)
-        return x->group.weight > y->group.weight ? -1 : 1;
-    return (x->old > y->old) - (x->old < y->old);
+    const struct fleet_group *groups = context, *x = &groups[a], *y = &groups[b];
+    return x->time != y->time ? x->time < y->time : x->weight > y->weight;
 }
 
 static bool order_groups(struct grouping *g)
 {
     struct fleet *f = g->f;
-    struct ranked *ranked =
-        arena_alloc(&g->scratch, (f->group_count + 1) * sizeof *ranked);
-    uint32_t *new_of_old =
-        arena_zalloc(&g->scratch, f->group_count + 1, sizeof *new_of_old);
-    if (!ranked || !new_of_old)
+    size_t room = f->group_count + 1;
+    struct fleet_group *old = arena_alloc(&g->scratch, room * sizeof *old);
+    uint32_t *order = arena_alloc(&g->scratch, 2 * room * sizeof *order);
+    uint32_t *new_of_old = arena_zalloc(&g->scratch, room, sizeof *new_of_old);
+    if (!old || !order || !new_of_old)
         return false;
-    for (uint32_t i = 0; i < f->group_count; i++)
-        ranked[i] = (struct ranked){f->groups[i], i};
-    if (f->group_count)
-        qsort(ranked, f->group_count, sizeof *ranked, by_time_or_weight);
     for (uint32_t i = 0; i < f->group_count; i++) {
-        const struct fleet_group *group = &ranked[i].group;
+        old[i] = f->groups[i];
+        order[i] = i;
+    }
+    sort_u32(order, f->group_count, order + room, by_time_or_weight, old);
+    for (uint32_t i = 0; i < f->group_count; i++) {
+        const struct fleet_group *group = &old[order[i]];
         f->groups[i] = *group;
-        new_of_old[ranked[i].old + 1] = i + 1;
+        new_of_old[order[i] + 1] = i + 1;
         f->weight[group->side] += group->weight;
         f->squares[group->side] += group->weight * group->weight;
         f->samples[group->side] += group->samples;
