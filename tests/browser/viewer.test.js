@@ -41,14 +41,14 @@ function comparable(hot, samples) {
     return out.join("\n");
 }
 
-/* A pprof profile of waits of one thread for two locks: fields of profile.proto by number. */
+/* A pprof profile of waits of one thread for two locks and a file: fields of profile.proto by number. */
 function lockWaits() {
-    const strings = ["", "off-cpu", "nanoseconds", "futex_wait", "lock", "queue_lock", "table_lock"];
+    const strings = ["", "off-cpu", "nanoseconds", "futex_wait", "lock", "queue_lock", "table_lock", "file", "/var/log/x", "[io]"];
     const bytes = (number, content) => [number << 3 | 2, content.length, ...content];
     const int = (number, value) => [number << 3, value];
-    const sample = (lock, ns) => bytes(2, [...bytes(1, [1]), ...bytes(2, [ns]), ...bytes(3, [...int(1, 4), ...int(2, lock)])]);
-    return Buffer.from([bytes(1, [...int(1, 1), ...int(2, 2)]), sample(5, 90), sample(6, 60), bytes(4, [...int(1, 1), ...bytes(4, int(1, 1))]),
-        bytes(5, [...int(1, 1), ...int(2, 3)]), ...strings.map((text) => bytes(6, [...Buffer.from(text)]))].flat());
+    const sample = (text, ns, key = 4, location = 1) => bytes(2, [...bytes(1, [location]), ...bytes(2, [ns]), ...bytes(3, [...int(1, key), ...int(2, text)])]);
+    return Buffer.from([bytes(1, [...int(1, 1), ...int(2, 2)]), sample(5, 90), sample(6, 60), sample(8, 30, 7, 2), ...[1, 2].map((id) => bytes(4, [...int(1, id), ...bytes(4, int(1, id))])),
+        bytes(5, [...int(1, 1), ...int(2, 3)]), bytes(5, [...int(1, 2), ...int(2, 9)]), ...strings.map((text) => bytes(6, [...Buffer.from(text)]))].flat());
 }
 
 /* A drag over the strips of the tracks, between two parts of their width. */
@@ -339,7 +339,7 @@ module.exports = (test) => {
         const locks = await report(bench, lockWaits(), "locks.pb");
         await key(locks, VIEWS.waits);
         assert.deepEqual(await locks.locator(".waits-table .row").evaluateAll((all) => all.map((row) => [row.children[2], row.children[4]].map((cell) => cell.textContent).join("|"))),
-            ["1|lock queue_lock", "1|lock table_lock"]);
+            ["1|lock queue_lock", "1|lock table_lock", "1|disk /var/log/x"]);
         const woken = await report(bench, fs.readFileSync(path.join(__dirname, "..", "import", "perf-data", "waits.in")), "waits.data");
         await key(woken, VIEWS.waits);
         const wakers = await woken.locator(".waits-table .row").evaluateAll((all) => all.map((row) => row.children[6]?.textContent ?? "").filter(Boolean));

@@ -66,6 +66,18 @@ static void put_waker(struct json_writer *w, const struct shown *s, frame_id wak
         json_member_u64(w, "waker_tid", frame->address);
 }
 
+/* A wait for a lock or a file is one, also if its stack does not show it. */
+static uint8_t reason_of(const struct profile *p, uint8_t by_stack, label_id lock,
+                         label_id file)
+{
+    struct str name = profile_string(p, p->labels[file].text);
+    if (lock)
+        return ACTIVITY_LOCK;
+    if (!file || by_stack != ACTIVITY_SLEEP || str_starts(name, STR("anon_inode:")))
+        return by_stack;
+    return str_starts(name, STR("/")) ? ACTIVITY_DISK : ACTIVITY_NETWORK;
+}
+
 static struct wait_group *group_of(struct waits *w, size_t row)
 {
     const struct profile *p = w->s->p;
@@ -79,7 +91,7 @@ static struct wait_group *group_of(struct waits *w, size_t row)
     label_id file = lock ? 0 : w->files[profile_labels(p, row)];
     const struct wait_group found = {
         .thread = sample->thread,
-        .reason = (uint8_t)(lock ? ACTIVITY_LOCK : w->reasons[stack] - 1),
+        .reason = reason_of(p, (uint8_t)(w->reasons[stack] - 1), lock, file),
         .function = w->functions[stack],
         .waker = waker_of(w->s, stack),
         .lock = lock,
