@@ -494,6 +494,7 @@ static void put_thread(struct firefox_writer *w, const struct sample_part *part)
     json_member_str(j, "name", output_contents(&name));
     output_deinit(&name);
     json_member_str(j, "processName", profile_string(w->p, t->name));
+    json_member_str(j, "eventName", event); /* ours: for reading the file back */
     json_member_str(j, "processType", STR("default"));
     put_ids(w, part);
     put_number(j, "processStartupTime", 0);

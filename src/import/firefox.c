@@ -62,6 +62,7 @@ struct gecko_thread {
     struct table tables[TABLES];
     struct column strings; /* string_ids */
     string_id name, process, weight_type;
+    string_id event; /* in our own files: the event that the thread stands for */
     int64_t pid, tid;
     stack_id *stacks; /* by row of its stack table, after they are made */
     frame_id *frames; /* by row of the frame table; 0: not made yet. NULL: the table is
@@ -213,10 +214,20 @@ static void read_strings(struct gecko *g, struct column *strings)
 
 /* --- Threads -------------------- */
 
+/* A PID or TID: a number, or text since 2023. A suffix (samply: "12.1") distinguishes
+ * threads that had the same number. */
 static int64_t take_id(struct json *j)
 {
     double v;
-    return json_number(j, &v) && v >= 0 && v < 1e15 ? (int64_t)v : ID_NONE;
+    uint64_t id;
+    struct str text;
+    if (json_peek(j) != JSON_STRING)
+        return json_number(j, &v) && v >= 0 && v < 1e15 ? (int64_t)v : ID_NONE;
+    if (!json_string(j, &text) ||
+        !number_parse_u64(str_head(text, str_find(text, '.')), &id) ||
+        id >= (uint64_t)1e15)
+        return ID_NONE;
+    return (int64_t)id;
 }
 
 /* A member of a thread or of the shared tables; false if it is not a table, and then
@@ -254,6 +265,8 @@ static void read_thread(struct gecko *g)
             t->name = json_name(j, g->b);
         else if (str_equal(key, STR("processName")))
             t->process = json_name(j, g->b);
+        else if (str_equal(key, STR("eventName")))
+            t->event = json_name(j, g->b);
         else if (str_equal(key, STR("pid")))
             t->pid = take_id(j);
         else if (str_equal(key, STR("tid")))
@@ -499,7 +512,8 @@ static struct weighing weighing_of(struct gecko *g, const struct gecko_thread *t
         unit = UNIT_COUNT;
         w.scale = 1;
     }
-    w.event = builder_event(g->b, str_of(name), g->options->samples ? UNIT_COUNT : unit);
+    struct str shown = t->event ? profile_string(g->b->profile, t->event) : str_of(name);
+    w.event = builder_event(g->b, shown, g->options->samples ? UNIT_COUNT : unit);
     return w;
 }
 
@@ -508,7 +522,8 @@ static void add_samples(struct gecko *g, struct gecko_thread *t)
     const stack_id *made = owner_of(g, t)->stacks;
     const struct table *s = &t->tables[SAMPLES];
     struct weighing w = weighing_of(g, t);
-    struct str name = profile_string(g->b->profile, t->name ? t->name : t->process);
+    string_id named = t->name && !t->event ? t->name : t->process;
+    struct str name = profile_string(g->b->profile, named);
     thread_id thread = builder_thread(g->b, t->pid, t->tid, name);
     size_t stacks = table_at(g, t, STACKS)->rows;
     double elapsed = 0;
@@ -522,14 +537,14 @@ static void add_samples(struct gecko *g, struct gecko_thread *t)
         double weight = w.scale > 0    ? cell(&s->columns[SAMPLE_WEIGHT], i) * w.scale
                         : w.until_next ? floor((next - time) * 1e6 + 0.5)
                                        : g->interval * 1e6;
-        if (row == SIZE_MAX || !made[row] || !(weight > 0 || w.scale > 0) ||
-            !isfinite(weight))
+        stack_id stack = row == SIZE_MAX ? 0 : made[row];
+        if (!(stack || t->event) || !(weight > 0 || w.scale > 0) || !isfinite(weight))
             continue;
         builder_add(g->b, &(struct sample){.time = time_of_ns(time * 1e6),
                                            .thread = thread,
                                            .cpu = CPU_NONE,
                                            .event = w.event,
-                                           .stack = made[row],
+                                           .stack = stack,
                                            .count = 1,
                                            .weight = g->options->samples ? 1 : weight});
     }
