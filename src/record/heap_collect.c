@@ -222,7 +222,9 @@ static void read_batch(struct collector *c, struct lane *l, uint64_t until,
         struct heap_entry *entry = &b->entries[b->count];
         struct str bytes = lane_bytes(l);
         size_t length = heap_event_read(entry, bytes);
-        l->last = l->next;
+        if (length && entry->time < l->last)
+            entry->time = l->last;
+        l->last = length ? entry->time : l->last;
         l->tail += length ? length : bytes.len;
         if (!length) {
             c->events->damaged++;
