@@ -176,8 +176,9 @@ async function scrolled(browser, { folder }) {
 
 /* --- Clicks -------------------------------------------------------------------------------- */
 
-/* Runs in the page: ms from the next click until the page has drawn all that follows from it. */
-function answered() {
+/* Runs in the page: ms from the next click, or from the call of `act`, until the page has drawn all
+ * that follows from it. */
+function answered(act) {
     return new Promise((done) => {
         const { core } = window.stoke;
         const turn = () => new Promise((next) => {
@@ -185,7 +186,7 @@ function answered() {
             port1.onmessage = next;
             port2.postMessage(0);
         });
-        addEventListener("click", async ({ timeStamp }) => {
+        const measure = async ({ timeStamp }) => {
             const before = core.traffic && { ...core.traffic };
             for (let quiet = 0, last = 0; ;) {
                 await new Promise(requestAnimationFrame);
@@ -195,7 +196,12 @@ function answered() {
                 if (quiet === 3)
                     return done({ ms: last - timeStamp, messages: before ? core.traffic.messages - before.messages : 0 });
             }
-        }, { capture: true, once: true });
+        };
+        if (!act)
+            return addEventListener("click", measure, { capture: true, once: true });
+        const timeStamp = performance.now();
+        act();
+        measure({ timeStamp });
     });
 }
 
@@ -230,6 +236,33 @@ function elements([selector, most]) {
         .map((at) => ({ x: at.left + Math.min(at.width / 2, 120), y: at.top + at.height / 2 }));
 }
 
+/* What a click on a span, a track, a function or a chip of a filter calls. */
+const SPAN = (from, to) => `app.filters.add({ verb: "time", text: "", from: ${from} * end, to: ${to} * end })`;
+const FILTERED = [
+    ["a span of 1 %", SPAN(0.5, 0.51)], ["a span of 20 %", SPAN(0.3, 0.5)], ["a span of 60 %", SPAN(0.2, 0.8)],
+    ["a process", "app.filters.selectThreads({ verb: 'pid', text: String(app.tracks.info.processes[0].pid) })"],
+    ["a thread", "app.filters.selectThreads({ verb: 'tid', text: String(app.tracks.info.threads[0].tid) })"],
+    ["stacks with a function", "app.filters.add({ verb: 'focus', text: name, exact: true })"],
+    ["a function merged", "app.filters.add({ verb: 'hide', text: name, exact: true })"],
+    ["modules", "app.filters.add({ verb: 'by', text: 'module' })"],
+];
+
+/* Each filter and its end. */
+async function filters(page) {
+    await tab(page, "Flame graph");
+    for (const [what, act] of FILTERED)
+        for (const [done, code] of [[what, act], [`back from ${what}`, "app.filters.undo()"]]) {
+            const before = threadTime();
+            const { ms, messages } = await page.evaluate(`(async () => {
+                const app = window.stoke, end = app.tracks.info.to;
+                await app.core.functions(0, 0, 0);
+                const [{ name }] = await app.core.functionRows(3, 4);
+                return (${answered})(() => void ${code});
+            })()`);
+            limit(`${done}: ${messages} messages, ${(threadTime() - before).toFixed(0)} ms of CPU`, ms, ANSWER_MOST, "ms");
+        }
+}
+
 const CLICKED = [
     ["Flame graph", boxes], ["Time order", boxes], ["Functions", ".functions .row[role=row]"], ["Tree", ".calls .row[role=row]"],
     ["Call graph", null], ["Source", null], ["Heat map", null], ["Summary", null],
@@ -260,7 +293,7 @@ async function clicks(browser, { folder, millions }) {
     console.log(`clicks at ${count} samples; the file is open after ${seconds.toFixed(1)} s, ${cpu.toFixed(1)} s of CPU (${load()}):`);
     for (const [title, where] of CLICKED) {
         const first = await tab(page, title);
-        console.log(`  ${title}: opened the first time in ${first.ms.toFixed(0)} ms, ${first.messages} messages`);
+        limit(`${title}: opened the first time, ${first.messages} messages`, first.ms, ANSWER_MOST, "ms");
         if (where)
             await clicksIn(page, title, where);
     }
@@ -270,6 +303,7 @@ async function clicks(browser, { folder, millions }) {
     console.log(`  opened again: ${again.map(([title, ms]) => `${title} ${ms.toFixed(0)}`).join(", ")} ms`);
     limit("a view that was open before, median", median(again.map(([, ms]) => ms)), ANSWER_MOST, "ms");
     await tab(page, "Flame graph");
+    await filters(page);
     await clicksIn(page, "Tracks", ".tracks .label.process");
     await page.context().close();
 }

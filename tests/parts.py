@@ -21,6 +21,10 @@ TOOLS = {
     "node": "exit 0",
     "ninja": 'echo wasm >"$3/core.wasm"',
 }
+COMPILER_FAILS = """echo 'core.h:1: error: expected an identifier'
+exit 1"""
+TRIES_LOCK = """if flock -n "$3/../viewer.lock" true; then echo 'it is free' >&2; fi
+echo wasm >"$3/core.wasm\""""
 NPM_FAILS = """echo 'npm ERR! code ENOTFOUND' >&2
 echo 'npm ERR! request to the registry failed' >&2
 exit 1"""
@@ -107,6 +111,21 @@ def check_viewer(report):
         first, second = viewer.stamp(), viewer.stamp()
         report.result("what is built is not built again",
                       "" if first == second else "the stamp changes")
+        make_tool(viewer.tools, "ninja", COMPILER_FAILS)
+        status, _, err = viewer.run("--version", "1")
+        report.result("sources that do not compile are an error",
+                      "" if status == 1 and b"core.h:1: error" in err else f"{status}\n{err}")
+
+
+def check_two_builds(report):
+    """While a build runs, nobody else can take its folder."""
+    with tempfile.TemporaryDirectory(prefix="stoke-parts-") as folder:
+        viewer = ViewerBuild(folder)
+        make_tool(viewer.tools, "npm", NPM_WORKS)
+        make_tool(viewer.tools, "ninja", TRIES_LOCK)
+        size, said = viewer.build()
+        report.result("a build has its folder alone",
+                      "" if size > 0 and "it is free" not in said else f"{size}\n{said}")
 
 
 def check_list(report):
@@ -150,6 +169,7 @@ def main():
     check_list(report)
     check_state(report)
     check_viewer(report)
+    check_two_builds(report)
     report.done()
 
 

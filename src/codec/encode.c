@@ -113,3 +113,14 @@ size_t packer_end(struct packer *p, struct str bytes, char *into, size_t room)
 {
     return pack(p, bytes, into, room, ZSTD_e_end);
 }
+
+bool packer_write(int level, struct str bytes, struct output *out, struct error *err)
+{
+    struct packer p = {0};
+    size_t room = packer_bound(bytes.len), size = 0;
+    if (output_reserve(out, room) && packer_init(&p, level, err))
+        size = packer_end(&p, bytes, out->bytes + out->used, room);
+    out->used += size;
+    packer_deinit(&p);
+    return size ? true : error_memory(err);
+}

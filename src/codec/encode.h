@@ -49,4 +49,7 @@ size_t packer_add(struct packer *p, struct str bytes, char *into, size_t room);
 /* The same, and ends the stream: the next piece begins a new, independent stream. */
 size_t packer_end(struct packer *p, struct str bytes, char *into, size_t room);
 
+/* Appends the bytes to the output as one stream. False when out of memory. */
+bool packer_write(int level, struct str bytes, struct output *out, struct error *err);
+
 #endif

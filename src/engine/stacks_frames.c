@@ -77,9 +77,10 @@ static bool add_address(struct stacks_reader *r, struct native *n, uint64_t addr
     const struct stacks_module *m = map ? &r->modules[map->tag] : NULL;
     struct stacks_frame frame = {.function = STR(""),
                                  .file = STR(""),
-                                 .module = m ? m->path : STR(""),
+                                 .module = m ? m->file.path : STR(""),
                                  .address = address};
-    bool of_runtime = is_interpreted && m && str_equal(m->path, r->out->runtime_module);
+    bool of_runtime =
+        is_interpreted && m && str_equal(m->file.path, r->out->runtime_module);
     if (named->count == 0)
         return add_native(r, n, &frame, of_runtime);
     for (size_t i = 0; i < named->count; i++) {

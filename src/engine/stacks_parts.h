@@ -5,16 +5,13 @@
 #define STOKE_ENGINE_STACKS_PARTS_H
 
 #include "engine/stacks.h"
+#include "resolve/mapped_file.h"
 
 /* A file that is mapped as code. */
 struct stacks_module {
-    struct str path;
-    uint64_t start, offset; /* of its first mapping */
+    struct mapped_file file; /* for symbols of variables */
     object_id object;
     bool is_jit;
-    bool opened;        /* the search for the file was tried: */
-    struct found found; /* for symbols of variables */
-    bool has_file;
 };
 
 struct stacks_range {

@@ -4,7 +4,6 @@
 #include "base/format.h"
 #include "engine/stacks_parts.h"
 #include "os/proc.h"
-#include "symbol/symtab.h"
 
 static object_id request_object(struct stacks_reader *r, const struct os_code *code,
                                 struct str path, bool is_jit)
@@ -34,14 +33,14 @@ static size_t module_of(struct stacks_reader *r, const struct os_code *code,
                         struct str path, bool is_jit)
 {
     for (size_t i = r->module_count; i-- > 0;)
-        if (str_equal(r->modules[i].path, path))
+        if (str_equal(r->modules[i].file.path, path))
             return i;
     struct stacks_module *m =
         ARRAY_APPEND(&r->arena, r->modules, r->module_count, r->module_cap);
     if (m)
-        *m = (struct stacks_module){.path = arena_str(&r->out->arena, path),
-                                    .start = code->start,
-                                    .offset = code->offset,
+        *m = (struct stacks_module){.file.path = arena_str(&r->out->arena, path),
+                                    .file.start = code->start,
+                                    .file.offset = code->offset,
                                     .object = request_object(r, code, path, is_jit),
                                     .is_jit = is_jit};
     return r->module_count - 1;
@@ -99,44 +98,20 @@ static bool read_memory(void *context, uint64_t address, void *into, size_t size
     return os_process_read(r->out->pid, address, into, size);
 }
 
-/* Opens the mapped file itself, not a debug file. */
-static void open_module(struct stacks_reader *r, struct stacks_module *m)
-{
-    struct find_settings settings = r->symbols.settings.find;
-    struct object_request request = {.path = m->path,
-                                     .build_id = STR(""),
-                                     .pid = r->out->pid,
-                                     .host = STR(""),
-                                     .release = STR(""),
-                                     .jit_map = STR("")};
-    struct str other = STR("");
-    settings.only_mapped = true;
-    m->opened = true;
-    m->found.mapping = OS_MAPPING_NONE;
-    m->has_file =
-        !m->is_jit && m->path.ptr[0] == '/' &&
-        find_object(&settings, &request, &m->found, &other, &r->arena) == FIND_FOUND;
-}
-
 static bool find_symbol(void *context, size_t module, struct str name, uint64_t *address)
 {
     struct stacks_reader *r = context;
     struct stacks_module *m = &r->modules[module];
-    uint64_t value, first;
-    if (!m->opened)
-        open_module(r, m);
-    if (!m->has_file || !symtab_find(&m->found.elf, name, &value) ||
-        !elf_address_of_offset(&m->found.elf, m->offset, &first))
-        return false;
-    *address = value + (m->start - first);
-    return true;
+    return !m->is_jit &&
+           mapped_file_open(&m->file, (uint32_t)r->out->pid, &r->symbols.settings.find,
+                            &r->arena) &&
+           mapped_file_symbol(&m->file, name, address);
 }
 
 void stacks_close_modules(struct stacks_reader *r)
 {
     for (size_t i = 0; i < r->module_count; i++)
-        if (r->modules[i].has_file)
-            os_mapping_close(&r->modules[i].found.mapping);
+        mapped_file_close(&r->modules[i].file);
 }
 
 bool stacks_find_runtime(struct stacks_reader *r, struct error *err)
@@ -147,7 +122,7 @@ bool stacks_find_runtime(struct stacks_reader *r, struct error *err)
     if (!r->paths)
         return error_memory(err);
     for (size_t i = 0; i < r->module_count; i++)
-        r->paths[i] = r->modules[i].path;
+        r->paths[i] = r->modules[i].file.path;
     r->access = (struct interpreter_access)
     {
         .context = r,

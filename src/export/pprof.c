@@ -212,7 +212,8 @@ static void write_location(struct pprof_writer *w, uint32_t id)
         frame = &w->p->frames[w->locations[at].frame];
     proto_put_u64(&w->message, 1, id);
     proto_put_u64(&w->message, 2, mapping_of(w, frame));
-    proto_put_u64(&w->message, 3, frame->address);
+    if (frame->kind != FRAME_WAKER) /* a thread ID */
+        proto_put_u64(&w->message, 3, frame->address);
     for (uint32_t at = id; at; at = w->locations[at].outer) {
         frame_id f = w->locations[at].frame;
         if (!w->function_of_frame[f])

@@ -25,6 +25,7 @@
 #include "import/importer.h"
 #include "import/runs.h"
 #include "model/sample_labels.h"
+#include "model/value_unit.h"
 
 enum profile_field {
     SAMPLE_TYPE = 1,
@@ -188,34 +189,6 @@ static void add_entry(struct pprof *r, struct entries *t, struct entry entry)
 
 /* --- Sample types ------------------------------------------------------------------- */
 
-static const struct value_unit {
-    const char *name;
-    enum unit unit;
-    double scale;
-} value_units[] = {
-    {"nanoseconds", UNIT_NANOSECONDS, 1},
-    {"ns", UNIT_NANOSECONDS, 1},
-    {"microseconds", UNIT_NANOSECONDS, 1e3},
-    {"us", UNIT_NANOSECONDS, 1e3},
-    {"milliseconds", UNIT_NANOSECONDS, 1e6},
-    {"ms", UNIT_NANOSECONDS, 1e6},
-    {"seconds", UNIT_NANOSECONDS, 1e9},
-    {"s", UNIT_NANOSECONDS, 1e9},
-    {"bytes", UNIT_BYTES, 1},
-    {"kilobytes", UNIT_BYTES, 1024},
-    {"megabytes", UNIT_BYTES, 1048576},
-    {"cycles", UNIT_CYCLES, 1},
-    {"count", UNIT_COUNT, 1},
-};
-
-static const struct value_unit *unit_named(struct str name)
-{
-    for (size_t i = 0; i < sizeof value_units / sizeof *value_units; i++)
-        if (str_equal(name, str_of(value_units[i].name)))
-            return &value_units[i];
-    return &value_units[sizeof value_units / sizeof *value_units - 1];
-}
-
 static void take_value_type(struct pprof *r, struct proto_reader in,
                             struct value_type *type)
 {
@@ -242,7 +215,7 @@ static bool event_taken(const struct pprof *r, event_id event)
  * of the second. If they are identical, the second is skipped. */
 static void make_event(struct pprof *r, struct value_type *type)
 {
-    const struct value_unit *unit = unit_named(type->unit);
+    const struct value_unit *unit = value_unit_of(type->unit);
     enum unit weighed = r->options->samples ? UNIT_COUNT : unit->unit;
     event_id event = builder_event(r->b, type->name, weighed);
     if (event_taken(r, event)) {
@@ -256,7 +229,7 @@ static void make_event(struct pprof *r, struct value_type *type)
         return;
     }
     type->event = event;
-    type->scale = unit->scale;
+    type->scale = unit->factor;
 }
 
 /* Makes the events. The first is pprof's default type: the one the file names, or what is
@@ -798,8 +771,8 @@ static void take_facts(struct pprof *r, struct proto_reader inside, struct proto
         break;
     case PERIOD_TYPE:
         take_value_type(r, inside, &type);
-        if (unit_named(type.unit)->unit == UNIT_NANOSECONDS)
-            r->period_scale = unit_named(type.unit)->scale;
+        if (value_unit_of(type.unit)->unit == UNIT_NANOSECONDS)
+            r->period_scale = value_unit_of(type.unit)->factor;
         break;
     case DEFAULT_SAMPLE_TYPE:
         r->default_type = f->value;

@@ -14,6 +14,7 @@
 #include "model/sample_labels.h"
 
 #define COLUMNS_MAX 9
+#define SAMPLE_LEAST 7 /* bytes of a row: one of each column that is not optional */
 
 enum table {
     STRINGS,
@@ -55,7 +56,7 @@ struct stoke_reader {
     uint32_t *set_sizes; /* by label set */
     size_t set_size_cap;
     struct facts facts;
-    bool has_facts, all_samples, ended;
+    bool has_facts, all_samples, ended, reserved;
     uint64_t samples; /* the number of samples in the rows */
     uint64_t first, last;
 };
@@ -213,7 +214,8 @@ static uint32_t add_frame(struct stoke_reader *r, uint32_t i)
         f.file = new_id(r, STRINGS, c[2][i]);
         f.line = c[3][i] <= UINT32_MAX ? (uint32_t)c[3][i] : 0;
     }
-    if (o->addresses && (o->every_address || !f.name))
+    bool is_waker = f.kind == FRAME_WAKER && !f.module; /* the address is a thread ID */
+    if (is_waker || (o->addresses && (o->every_address || !f.name)))
         f.address = c[5][i];
     if (o->addresses && !f.name)
         f.offset = c[6][i];
@@ -472,6 +474,47 @@ static void add_table(struct stoke_reader *r, const struct table_reader *t)
     }
 }
 
+static size_t sample_rows(const struct section *s)
+{
+    bool valid = memcmp(s->tag, "SMPS", sizeof s->tag) == 0 &&
+                 s->rows <= STOKE_SECTION_ROWS && s->rows <= s->size / SAMPLE_LEAST;
+    return valid ? s->rows : 0;
+}
+
+static void parse_head(struct str head, struct section *s, uint32_t *sum)
+{
+    struct bytes in = bytes_of(head, false);
+    memcpy(s->tag, bytes_take(&in, sizeof s->tag).ptr, sizeof s->tag);
+    s->first = bytes_u32(&in);
+    s->rows = bytes_u32(&in);
+    s->size = bytes_u32(&in);
+    s->sum = bytes_u32(&in);
+    *sum = bytes_u32(&in);
+}
+
+/* Makes room for the samples of the current section and of the sections after it that are in
+ * memory. An array that grows instead has up to twice the size, and the memory of the page
+ * does not shrink. A head that is damaged ends the count: each row counted has its bytes. */
+static void reserve_samples(struct stoke_reader *r)
+{
+    struct str rest = {r->in->begin, (size_t)(r->in->end - r->in->begin)};
+    struct section s = r->section;
+    size_t rows = sample_rows(&s);
+    uint32_t sum;
+    r->reserved = true;
+    while (rest.len >= STOKE_SECTION_HEAD) {
+        struct str head = str_head(rest, STOKE_SECTION_HEAD);
+        parse_head(head, &s, &sum);
+        rest = str_skip(rest, STOKE_SECTION_HEAD);
+        if (sum != crc32_sum(&r->crc, str_head(head, STOKE_HEAD_SUMMED)) ||
+            s.size > rest.len)
+            break;
+        rest = str_skip(rest, s.size);
+        rows += sample_rows(&s);
+    }
+    builder_reserve_samples(r->b, rows);
+}
+
 static void add_section(struct stoke_reader *r)
 {
     struct str tag = {r->section.tag, sizeof r->section.tag};
@@ -484,6 +527,8 @@ static void add_section(struct stoke_reader *r)
         warn(r, "a section with too many rows was left out");
         return;
     }
+    if (!r->reserved && sample_rows(&r->section))
+        reserve_samples(r);
     if (str_equal(tag, STR("FACT")))
         take_facts(r);
     else if (str_equal(tag, STR("STRS")))
@@ -518,18 +563,14 @@ static bool take_head(struct stoke_reader *r, bool *failed)
 {
     struct section *s = &r->section;
     struct str head;
+    uint32_t sum;
     s->offset = r->in->offset;
     if (!take(r, STOKE_SECTION_HEAD, &head, failed)) {
         end_early(r);
         return false;
     }
-    struct bytes in = bytes_of(head, false);
-    memcpy(s->tag, bytes_take(&in, sizeof s->tag).ptr, sizeof s->tag);
-    s->first = bytes_u32(&in);
-    s->rows = bytes_u32(&in);
-    s->size = bytes_u32(&in);
-    s->sum = bytes_u32(&in);
-    if (bytes_u32(&in) == crc32_sum(&r->crc, str_head(head, STOKE_HEAD_SUMMED)) &&
+    parse_head(head, s, &sum);
+    if (sum == crc32_sum(&r->crc, str_head(head, STOKE_HEAD_SUMMED)) &&
         s->size <= STOKE_SECTION_BYTES_MAX)
         return true;
     r->b->profile->facts.incomplete = true;

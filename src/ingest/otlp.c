@@ -13,6 +13,7 @@
 #include "ingest/otlp.h"
 #include "base/bytes.h"
 #include "ingest/otlp_tables.h"
+#include "model/value_unit.h"
 
 #define COUNT_MAX ((uint64_t)1 << 40) /* of one sample, so that sums stay exact */
 
@@ -135,35 +136,6 @@ static bool find_version(struct reading *r, struct error *err)
 
 /* --- What is measured ------------------------------------------------------------------- */
 
-static const struct otlp_unit {
-    const char *name;
-    enum unit unit;
-    double factor;
-} units[] = {
-    {"nanoseconds", UNIT_NANOSECONDS, 1},
-    {"ns", UNIT_NANOSECONDS, 1},
-    {"microseconds", UNIT_NANOSECONDS, 1e3},
-    {"us", UNIT_NANOSECONDS, 1e3},
-    {"milliseconds", UNIT_NANOSECONDS, 1e6},
-    {"ms", UNIT_NANOSECONDS, 1e6},
-    {"seconds", UNIT_NANOSECONDS, 1e9},
-    {"s", UNIT_NANOSECONDS, 1e9},
-    {"bytes", UNIT_BYTES, 1},
-    {"By", UNIT_BYTES, 1},
-    {"cycles", UNIT_CYCLES, 1},
-    {"count", UNIT_COUNT, 1},
-};
-
-#define UNITS (sizeof units / sizeof *units)
-
-static const struct otlp_unit *unit_named(struct str name)
-{
-    for (size_t i = 0; i < UNITS; i++)
-        if (str_equal(name, str_of(units[i].name)))
-            return &units[i];
-    return &units[UNITS - 1];
-}
-
 struct value_type {
     struct str type, unit;
 };
@@ -186,7 +158,8 @@ static bool choose_event(struct reading *r, struct profile_message *m,
                          const struct value_type *type, const struct value_type *period,
                          uint64_t length, struct error *err)
 {
-    const struct otlp_unit *unit = unit_named(type->unit), *of = unit_named(period->unit);
+    const struct value_unit *unit = value_unit_of(type->unit),
+                            *of = value_unit_of(period->unit);
     struct str name = type->type;
     enum unit weighed = unit->unit;
     m->factor = unit->factor;

@@ -435,6 +435,13 @@ static inline struct sample *append_row(struct builder *b, label_set_id labels)
     return ARRAY_APPEND(&p->arena, p->samples, p->sample_count, b->sample_cap);
 }
 
+void builder_reserve_samples(struct builder *b, size_t rows)
+{
+    struct profile *p = b->profile;
+    if (b->mode == BUILD_KEEP && rows < UINT32_MAX - p->sample_count)
+        (void)ARRAY_RESERVE(&p->arena, p->samples, b->sample_cap, p->sample_count + rows);
+}
+
 void builder_add_mapped_labelled(struct builder *b, const struct sample *s,
                                  label_set_id labels)
 {

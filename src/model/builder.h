@@ -97,6 +97,10 @@ static inline void builder_add(struct builder *b, const struct sample *sample)
     builder_add_labelled(b, sample, 0);
 }
 
+/* Makes room for that many more rows, if each sample is a row. For importers that know
+ * their number: an array that grows has up to twice the size. */
+void builder_reserve_samples(struct builder *b, size_t rows);
+
 /* Adds a sample with stack, event and weight only. */
 void builder_add_stack(struct builder *b, event_id event, stack_id stack, double weight);
 

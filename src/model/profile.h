@@ -48,7 +48,7 @@ struct frame {
     string_id file;   /* source file, or 0 */
     uint32_t line;    /* from 1, or 0 */
     uint32_t kind;    /* enum frame_kind */
-    uint64_t address; /* 0 if not recorded */
+    uint64_t address; /* 0 if not recorded; of a waker without a module: its thread ID */
     uint64_t
         offset; /* of an unnamed frame: the offset in the module's file, which is the same in every process; 0 if unknown */
 };

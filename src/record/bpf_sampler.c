@@ -48,15 +48,6 @@ void bpf_sampler_close(struct bpf_sampler *s)
 
 /* --- Records ----------------------------------------------------------------------- */
 
-static void put_frames(struct record_maker *m, uint64_t context, const uint64_t *frames,
-                       size_t count)
-{
-    if (count == 0)
-        return;
-    record_put_u64(m, context);
-    record_put(m, frames, count * sizeof *frames);
-}
-
 /* A sample without its time. */
 static void make_sample(struct bpf_sampler *s, const struct stack_counts_key *key,
                         size_t kernel, size_t user, uint64_t period)
@@ -70,9 +61,7 @@ static void make_sample(struct bpf_sampler *s, const struct stack_counts_key *ke
     record_put_u32(m, key->cpu);
     record_put_u32(m, 0);
     record_put_u64(m, period);
-    record_put_u64(m, kernel + user + (kernel > 0) + (user > 0));
-    put_frames(m, PERF_CONTEXT_KERNEL, key->frames + user, kernel);
-    put_frames(m, PERF_CONTEXT_USER, key->frames, user);
+    record_put_chain(m, key->frames, user, kernel);
 }
 
 static size_t at_most(size_t count)

@@ -92,14 +92,13 @@ static bool find_function(struct elf *e, uint64_t bias, const char *name, uint64
 static bool find_functions(struct heap_target *t, struct elf *e,
                            const struct os_code *libc, struct error *err)
 {
-    uint64_t address;
+    uint64_t bias;
     if (e->machine != ELF_X86_64 || !e->is_64) {
         error_set(err, "process %u is not a 64-bit program for x86-64", t->pid);
         return error_hint(err, "its heap cannot be recorded");
     }
-    if (!elf_address_of_offset(e, libc->offset, &address))
+    if (!elf_load_bias(e, libc->start, libc->offset, &bias))
         return error_set(err, "process %u: its C library is damaged", t->pid);
-    uint64_t bias = libc->start - address;
     if (find_function(e, bias, "dlopen", &t->open) &&
         find_function(e, bias, "dlerror", &t->error_text) &&
         find_function(e, bias, "__errno_location", &t->code.errno_location))

@@ -63,15 +63,6 @@ static void describe(const void *state, size_t index, struct perf_file_event *e)
         record_off_cpu_describe(e, PERF_OFF_CPU_EVENT);
 }
 
-static void put_frames(struct record_maker *m, uint64_t context, const uint64_t *frames,
-                       size_t count)
-{
-    if (count == 0)
-        return;
-    record_put_u64(m, context);
-    record_put(m, frames, count * sizeof *frames);
-}
-
 static void give(void *context, const struct waits_record *r)
 {
     struct long_waits *w = context;
@@ -87,9 +78,7 @@ static void give(void *context, const struct waits_record *r)
     memcpy(m->bytes + w->layout->cpu, &r->cpu, sizeof r->cpu);
     memcpy(m->bytes + w->layout->period, &r->length, sizeof r->length);
     m->used = w->layout->fixed_size;
-    record_put_u64(m, kernel + user + (kernel > 0) + (user > 0));
-    put_frames(m, PERF_CONTEXT_KERNEL, r->frames + user, kernel);
-    put_frames(m, PERF_CONTEXT_USER, r->frames, user);
+    record_put_chain(m, r->frames, user, kernel);
     record_put_u32(m, sizeof word);
     record_put_u32(m, word);
     struct record out = record_end_bare(m, r->time);

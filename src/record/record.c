@@ -127,6 +127,23 @@ void record_put_text(struct record_maker *m, struct str text)
     record_put(m, zeros, 8 - text.len % 8);
 }
 
+static void put_frames(struct record_maker *m, uint64_t context, const uint64_t *frames,
+                       size_t count)
+{
+    if (count == 0)
+        return;
+    record_put_u64(m, context);
+    record_put(m, frames, count * sizeof *frames);
+}
+
+void record_put_chain(struct record_maker *m, const uint64_t *frames, size_t user,
+                      size_t kernel)
+{
+    record_put_u64(m, kernel + user + (kernel > 0) + (user > 0));
+    put_frames(m, PERF_CONTEXT_KERNEL, frames + user, kernel);
+    put_frames(m, PERF_CONTEXT_USER, frames, user);
+}
+
 struct record record_end_bare(struct record_maker *m, uint64_t time)
 {
     struct record r = {.bytes = {m->bytes, m->used}, .time = time};

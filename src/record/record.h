@@ -142,6 +142,10 @@ void record_put_u32(struct record_maker *m, uint32_t value);
 void record_put_u64(struct record_maker *m, uint64_t value);
 void record_put_text(struct record_maker *m, struct str text); /* padded with zeros */
 
+/* A call chain with its length: of frames of the program, then of the kernel. */
+void record_put_chain(struct record_maker *m, const uint64_t *frames, size_t user,
+                      size_t kernel);
+
 /* Adds the trailer with the thread and the time, and returns the record, which is valid until
  * the next begin. */
 struct record record_end(struct record_maker *m, uint32_t pid, uint32_t tid,

@@ -4,16 +4,8 @@
 #include "base/hash.h"
 #include "os/inspect.h"
 #include "os/proc.h"
-#include "resolve/find.h"
+#include "resolve/mapped_file.h"
 #include "symbol/symtab.h"
-
-/* A mapped file. */
-struct runtime_module {
-    struct str path;
-    uint64_t start, offset;
-    bool opened, has_file;
-    struct found found;
-};
 
 /* Addresses whose roles are cached: a hostile process makes up many. */
 #define ROLES_MAX 65536
@@ -30,29 +22,12 @@ static void add_code(void *context, const struct os_code *code)
         if (str_equal(r->modules[i].path, code->path))
             return;
     r->set = hash_mix(r->set ^ code->inode, hash_bytes(code->path.ptr, code->path.len));
-    struct runtime_module *m =
+    struct mapped_file *m =
         ARRAY_APPEND(&r->arena, r->modules, r->module_count, r->module_cap);
     if (m)
-        *m = (struct runtime_module){.path = arena_str(&r->arena, code->path),
-                                     .start = code->start,
-                                     .offset = code->offset};
-}
-
-/* Opens the mapped file itself, not a debug file. */
-static void open_module(struct process_runtime *r, struct runtime_module *m)
-{
-    struct find_settings settings = {.no_debuginfod = true, .only_mapped = true};
-    struct object_request request = {.path = m->path,
-                                     .build_id = STR(""),
-                                     .pid = r->pid,
-                                     .host = STR(""),
-                                     .release = STR(""),
-                                     .jit_map = STR("")};
-    struct str other = STR("");
-    m->opened = true;
-    m->found.mapping = OS_MAPPING_NONE;
-    m->has_file =
-        find_object(&settings, &request, &m->found, &other, &r->arena) == FIND_FOUND;
+        *m = (struct mapped_file){.path = arena_str(&r->arena, code->path),
+                                  .start = code->start,
+                                  .offset = code->offset};
 }
 
 static bool read_memory(void *context, uint64_t address, void *into, size_t size)
@@ -63,16 +38,11 @@ static bool read_memory(void *context, uint64_t address, void *into, size_t size
 
 static bool find_symbol(void *context, size_t module, struct str name, uint64_t *address)
 {
+    static const struct find_settings find = {.no_debuginfod = true};
     struct process_runtime *r = context;
-    struct runtime_module *m = &r->modules[module];
-    uint64_t value, first;
-    if (!m->opened)
-        open_module(r, m);
-    if (!m->has_file || !symtab_find(&m->found.elf, name, &value) ||
-        !elf_address_of_offset(&m->found.elf, m->offset, &first))
-        return false;
-    *address = value + (m->start - first);
-    return true;
+    struct mapped_file *m = &r->modules[module];
+    return mapped_file_open(m, r->pid, &find, &r->arena) &&
+           mapped_file_symbol(m, name, address);
 }
 
 /* Keeps what roles need: the code of the runtime's module and its symbols. */
@@ -89,14 +59,14 @@ static void add_runtime_code(void *context, const struct os_code *code)
 
 static void load_module(struct process_runtime *r)
 {
-    struct runtime_module *m = &r->modules[r->runtime.module];
+    struct mapped_file *m = &r->modules[r->runtime.module];
     struct error ignored;
-    uint64_t first;
+    uint64_t bias;
     r->module = m->path;
     os_process_code(r->pid, r->pid, add_runtime_code, r);
-    if (m->has_file && elf_address_of_offset(&m->found.elf, m->offset, &first) &&
+    if (mapped_file_bias(m, &bias) &&
         symtab_init(&r->symbols, &m->found.elf, NULL, &r->arena, &ignored))
-        r->moved = (int64_t)(m->start - first);
+        r->moved = (int64_t)bias;
 }
 
 static void find_runtime(struct process_runtime *r)
@@ -169,8 +139,7 @@ void process_runtime_destroy(struct process_runtime *r)
     if (!r)
         return;
     for (size_t i = 0; i < r->module_count; i++)
-        if (r->modules[i].has_file)
-            os_mapping_close(&r->modules[i].found.mapping);
+        mapped_file_close(&r->modules[i]);
     arena_deinit(&r->roles_arena);
     arena_deinit(&r->arena);
     free(r);

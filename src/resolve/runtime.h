@@ -21,7 +21,7 @@ struct process_runtime {
     struct str module;                  /* the path of its module */
     struct error refused;               /* why a runtime cannot be read; or no message */
     struct interpreter_access access;
-    struct runtime_module *modules; /* during the search */
+    struct mapped_file *modules; /* during the search */
     size_t module_count, module_cap;
     uint64_t set; /* hash of the modules */
     struct process_code *code;

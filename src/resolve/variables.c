@@ -46,12 +46,12 @@ static bool is_writable(const struct elf *e, uint64_t address)
 static void write_name(struct elf *e, const struct variable_code *code, uint64_t address,
                        struct output *out)
 {
-    uint64_t first;
+    uint64_t bias;
     struct symtab_variable v;
     struct output text = OUTPUT_BUFFER;
-    if (!elf_address_of_offset(e, code->offset, &first))
+    if (!elf_load_bias(e, code->start, code->offset, &bias))
         return;
-    address -= code->start - first;
+    address -= bias;
     if (is_writable(e, address) && symtab_find_variable(e, address, &v)) {
         uint64_t inside = address - v.address;
         output_str(out, demangle(v.name, DEMANGLE_SIMPLE, &text));

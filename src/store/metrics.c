@@ -85,7 +85,6 @@ bool store_metrics_encode(const struct store_metric_block *b, struct output *out
                           struct error *err)
 {
     struct output columns = OUTPUT_BUFFER;
-    struct packer packer;
     proto_put_varint(&columns, b->count);
     for (size_t i = 0; i < b->count; i++) {
         put_str(&columns, b->items[i].name);
@@ -93,18 +92,10 @@ bool store_metrics_encode(const struct store_metric_block *b, struct output *out
     }
     for (size_t i = 0; i < b->count; i++)
         put_values(&columns, b->items[i].values);
-    struct str plain = output_contents(&columns);
-    size_t room = packer_bound(plain.len), size = 0;
-    if (!columns.failed && packer_init(&packer, LEVEL, err)) {
-        output_char(out, VERSION);
-        if (output_reserve(out, room)) {
-            size = packer_end(&packer, plain, out->bytes + out->used, room);
-            out->used += size;
-        }
-        packer_deinit(&packer);
-    }
+    output_char(out, VERSION);
+    bool ok = !columns.failed && packer_write(LEVEL, output_contents(&columns), out, err);
     output_deinit(&columns);
-    return size ? true : error_memory(err);
+    return ok || error_memory(err);
 }
 
 static bool damaged(struct error *err)

@@ -170,20 +170,11 @@ bool store_rows_encode(const struct store_row *rows, size_t count, struct output
                        struct error *err)
 {
     struct output columns = OUTPUT_BUFFER;
-    struct packer packer;
     put_columns(&columns, rows, count);
-    struct str plain = output_contents(&columns);
-    size_t room = packer_bound(plain.len), size = 0;
-    if (!columns.failed && packer_init(&packer, LEVEL, err)) {
-        output_char(out, VERSION);
-        if (output_reserve(out, room)) {
-            size = packer_end(&packer, plain, out->bytes + out->used, room);
-            out->used += size;
-        }
-        packer_deinit(&packer);
-    }
+    output_char(out, VERSION);
+    bool ok = !columns.failed && packer_write(LEVEL, output_contents(&columns), out, err);
     output_deinit(&columns);
-    return size ? true : error_memory(err);
+    return ok || error_memory(err);
 }
 
 /* --- Reading ------------------------------------------------------------------------ */

@@ -245,6 +245,24 @@ bool elf_address_of_offset(const struct elf *e, uint64_t offset, uint64_t *addre
     return true;
 }
 
+#define PAGE_LARGEST ((uint64_t)1 << 16) /* of the kernels that stoke runs on */
+
+bool elf_load_bias(const struct elf *e, uint64_t start, uint64_t offset, uint64_t *bias)
+{
+    const struct elf_segment *best = NULL;
+    for (size_t i = 0; i < e->load_count; i++) {
+        const struct elf_segment *s = &e->segments[e->by_offset[i]];
+        uint64_t page = s->align < PAGE_LARGEST ? s->align : PAGE_LARGEST;
+        bool begins = s->offset <= offset || s->offset - offset < page;
+        bool ends = s->offset <= offset && offset - s->offset >= s->file_size;
+        if (s->flags & ELF_PF_X && begins && !ends)
+            best = s;
+    }
+    if (best)
+        *bias = start - offset + best->offset - best->address;
+    return best;
+}
+
 bool elf_offset_of_address(const struct elf *e, uint64_t address, uint64_t *offset)
 {
     const struct elf_segment *s = load_before(e, address, true);

@@ -146,6 +146,11 @@ bool elf_alt_link(const struct elf *e, struct str *path, struct str *build_id);
 bool elf_address_of_offset(const struct elf *e, uint64_t offset, uint64_t *address);
 bool elf_offset_of_address(const struct elf *e, uint64_t address, uint64_t *offset);
 
+/* What a process adds to the addresses of the file that it has mapped, if it has mapped code from
+ * this offset at `start`. A mapping begins with the page of its PT_LOAD, which may contain
+ * the end of another one (lld, mold). False if no PT_LOAD of code is there. */
+bool elf_load_bias(const struct elf *e, uint64_t start, uint64_t offset, uint64_t *bias);
+
 /* The file's bytes from an address on, at most `size`, up to the end of the PT_LOAD. */
 struct str elf_bytes_at(const struct elf *e, uint64_t address, uint64_t size);
 

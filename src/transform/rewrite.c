@@ -89,13 +89,17 @@ static unsigned char *mark_needed(struct rewrite *r)
     const struct profile *from = r->from;
     unsigned char *needed = arena_zalloc(&r->arena, from->stack_count, 1);
     struct sample s;
+    size_t rows = 0;
     if (!needed)
         return NULL;
     for (size_t i = 0; i < from->sample_count; i++) {
         stack_id to = stand_in(r, from->samples[i].stack);
-        if (to != STACK_DROPPED && row_stays(r, i, &s))
+        if (to != STACK_DROPPED && row_stays(r, i, &s)) {
             needed[to] = 1;
+            rows++;
+        }
     }
+    builder_reserve_samples(r->to, rows);
     for (stack_id i = (stack_id)from->stack_count; i-- > 1;)
         if (needed[i])
             needed[caller_of(r, i)] = 1;

@@ -3,6 +3,7 @@
  * concerned. */
 #include "base/glob.h"
 #include "base/number.h"
+#include "model/allocator.h"
 #include "transform/rewrite.h"
 #include "transform/suppressions.h"
 
@@ -54,29 +55,6 @@ static bool find_templates(struct suppressing *g, struct arena *a)
 }
 
 /* --- Lines -------------------------------------------------------------------------- */
-
-static bool is_allocator(struct str name)
-{
-    static const char *const names[] = {"malloc",
-                                        "calloc",
-                                        "realloc",
-                                        "reallocarray",
-                                        "memalign",
-                                        "posix_memalign",
-                                        "aligned_alloc",
-                                        "valloc",
-                                        "pvalloc",
-                                        "_Znwm",
-                                        "_Znam",
-                                        "operator new",
-                                        "operator new[]",
-                                        "operator new(unsigned long)",
-                                        "operator new[](unsigned long)"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_equal(name, str_of(names[i])))
-            return true;
-    return false;
-}
 
 static struct str base_name(struct str path)
 {

@@ -3,8 +3,11 @@
 "use strict";
 
 const assert = require("assert").strict;
+const fs = require("fs");
+const path = require("path");
+const { spawnSync } = require("child_process");
 const { settle } = require("./activity.js");
-const { key, report, spans, total } = require("./pages.js");
+const { chips, key, report, spans, stoke, total } = require("./pages.js");
 
 /* Each 100 ms: grow has 1, 2, 1 and 0 MiB, leak 0.5 from the second time on; RSS is 4 MiB. */
 const HEAP = `v 10500 3
@@ -84,5 +87,42 @@ module.exports = (test) => {
         await page.locator(".span-memory button", { hasText: "allocated" }).click();
         await settle(page);
         assert.deepEqual([await spans(page).then((all) => all.length), await shownEvent(page), await total(page)], [1, "allocated", 1.5 * MIB]);
+    });
+
+    /* Blocks of 100 bytes remain; those of 3000 bytes are released at once. */
+    test("histograms of sizes and lifetimes; a click on a bar shows only these blocks, in all views", async (bench) => {
+        const program = bench.write("blocks.c", `#include <stdlib.h>
+#include <string.h>
+void *volatile blocks[64];
+int main(void) { for (int i = 0; i < 64; i++) { blocks[i] = malloc(100); void *volatile big = malloc(3000); memset(big, 0, 3000); free(big); } return 0; }
+`);
+        const built = path.join(bench.folder, "blocks"), recording = path.join(bench.folder, "blocks.stoke");
+        if (spawnSync("cc", ["-g", "-O0", "-o", built, program]).status !== 0) {
+            bench.note("SKIP no C compiler");
+            return;
+        }
+        stoke("heap", "--full", "-q", "-o", recording, built);
+        const page = await report(bench, fs.readFileSync(recording), "copy.stoke");
+        await settle(page);
+        await page.locator(".tabs button", { hasText: "Sizes" }).click();
+        await settle(page);
+        const names = (title) => page.locator(`section[aria-label="${title} of blocks"] button > span`).allTextContents();
+        assert.ok((await names("Sizes")).includes("64 to 127 bytes"));
+        await page.locator(`section[aria-label="Sizes of blocks"] button`, { hasText: "64 to 127 bytes" }).click();
+        await settle(page);
+        assert.deepEqual(await chips(page), ["label size=64 to 127 bytes"]);
+        assert.deepEqual(await names("Sizes"), ["64 to 127 bytes"]);
+        await key(page, "Control+z");
+        const lives = await names("Lifetimes");
+        assert.ok(lives.length > 0);
+        await page.locator(`section[aria-label="Lifetimes of blocks"] button`).first().click();
+        await settle(page);
+        assert.deepEqual([await chips(page), await shownEvent(page)], [[`label lifetime=${lives[0]}`], "freed"]);
+        assert.deepEqual(await names("Lifetimes"), [lives[0]]);
+        assert.ok((await names("Sizes")).includes("2 to 4 KiB"));
+        assert.equal(await page.getByLabel("Weight").locator("option:checked").textContent(), "freed (bytes)");
+        await page.getByLabel("Weight").selectOption({ label: "releases (samples)" });
+        await settle(page);
+        assert.equal(await shownEvent(page), "releases"); /* which has another number in the filtered profile */
     });
 };

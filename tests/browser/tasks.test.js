@@ -143,7 +143,7 @@ module.exports = (test) => {
     task("what a thread waited for, and who ended it", 1, async (page, done) => {
         await done.keys("7");
         assert.deepEqual((await texts(page, ".waits-table .row")).filter((row) => row.includes("worker")),
-            ["2 ms 200 % 1 ms 2 worker 101 sleep, idle [prog] giver", "1 ms 100 % 1 ms 1 worker 101 sleep, idle [prog]"]);
+            ["2 ms 200 % 1 ms 2 worker 101 sleep, idle [prog] giver 102", "1 ms 100 % 1 ms 1 worker 101 sleep, idle [prog]"]);
     }, (bench) => report(bench, fs.readFileSync(WAITS), "perf.data"));
 
     task("compare with an earlier profile", 1, async (page, done, bench) => {

@@ -340,6 +340,10 @@ module.exports = (test) => {
         await key(locks, VIEWS.waits);
         assert.deepEqual(await locks.locator(".waits-table .row").evaluateAll((all) => all.map((row) => [row.children[2], row.children[4]].map((cell) => cell.textContent).join("|"))),
             ["1|lock queue_lock", "1|lock table_lock"]);
+        const woken = await report(bench, fs.readFileSync(path.join(__dirname, "..", "import", "perf-data", "waits.in")), "waits.data");
+        await key(woken, VIEWS.waits);
+        const wakers = await woken.locator(".waits-table .row").evaluateAll((all) => all.map((row) => row.children[6]?.textContent ?? "").filter(Boolean));
+        assert.ok(wakers.length > 0 && wakers.every((one) => /^\S.* \d+$|^\[interrupt\]$/.test(one)), JSON.stringify(wakers));
         const none = await report(bench, LINES);
         await key(none, VIEWS.waits);
         assert.match(await none.locator(".lack").textContent(), /no waits.*--off-cpu/);
@@ -428,7 +432,7 @@ module.exports = (test) => {
         const hot = (await page.locator(".changed .row .name").allTextContents()).findIndex((name) => name.startsWith("hot"));
         assert.ok(hot < 2);
         assert.match((await cells(hot)).join("|"), /^\+30\.0\|\+2\d\.\d\u2026\+3\d\.\d\|1\.20 s\|4\.50 s\|hot/);
-        assert.match((await page.locator(".strip").textContent()), /cpu-clock\+3 s 6 s \u2192 9 s, \+50 %.*600 \u2192 900.*2 functions, 100 % of all changes.*variance over blocks/);
+        assert.match((await page.locator(".strip").textContent()), /CPU time\+3 s 6 s \u2192 9 s, \+50 %.*600 \u2192 900.*2 functions, 100 % of all changes.*variance over blocks/);
         assert.equal(await page.locator(".changed .row.noise").count(), 2);
         const box = await boxOf(page, "hot");
         await page.mouse.move(box.x + 20, box.y + 8);
@@ -706,8 +710,9 @@ module.exports = (test) => {
         assert.deepEqual(first(await opened(VIEWS.tree), "core_"), ["core_chart core_heaviest"]);
         assert.deepEqual(first(await opened(VIEWS.time), "core_chart"), ["core_chart draw draw"]);
         assert.deepEqual(first(await opened(VIEWS.sandwich), "core_functions"), ["core_functions core_function_rows"]);
-        assert.deepEqual(first(await opened(VIEWS.left), "core_chart"), ["core_chart draw draw"]);
-        assert.deepEqual(await sent(() => press(page, "work")), ["core_select", "core_children core_children core_children", "draw"]);
+        const details = "core_children core_children core_children"; /* of the function that is selected */
+        assert.deepEqual(first(await opened(VIEWS.left), "core_chart"), [`core_chart draw draw ${details}`]);
+        assert.deepEqual((await sent(() => press(page, "work"))).sort(), [details, "core_select_at", "draw"]);
         const filtered = await sent(() => page.locator(".label", { hasText: "12" }).last().click());
         assert.deepEqual(filtered.slice(0, 2), ["core_show core_color core_looks core_choose_named", "core_chart draw draw"]);
         assert.deepEqual(first(filtered, "core_tracks"), []);
@@ -1344,7 +1349,7 @@ int main(void)
         assert.equal(await named.locator(".caution", { hasText: /without names/ }).count(), 0);
     });
 
-    test("two compared recordings have no time", async (bench) => {
+    test("two compared recordings have no duration; their heat maps are one above the other, with the same scale", async (bench) => {
         const page = await report(bench, perfScript(), "perf.txt");
         await page.evaluate((text) => window.stoke.opening.open(new Blob([text]), "before.txt", true), perfScript().replace(/10000000 cpu/g, "20000000 cpu"));
         await settle(page);
@@ -1353,8 +1358,13 @@ int main(void)
         assert.match(summary, /^before.txt → perf.txt/);
         assert.ok(!summary.includes("Duration"), summary);
         await key(page, VIEWS.heat);
-        assert.match(await page.locator("main").textContent(), /have no times/);
-        assert.equal(await page.locator(".heat canvas").count(), 0);
+        await page.waitForFunction(() => document.querySelectorAll(".heats canvas").length === 2);
+        assert.deepEqual(await page.locator(".heats h2").allTextContents(), ["Before before.txt", "After perf.txt"]);
+        await page.waitForFunction(() => { const [a, b] = [...document.querySelectorAll(".heats .legend")].map((one) => one.textContent); return a === b && /20 ms|40 ms|60 ms|80 ms/.test(a); });
+        const sums = await page.evaluate(() => Promise.all([0, 1].map((side) => window.stoke.core.heatOfSide(side, "[]", 1e8, 10).then((h) => h.cells.reduce((a, b) => a + b, 0)))));
+        assert.equal(sums[0], 2 * sums[1]);
+        const alone = await page.evaluate(() => window.stoke.core.heatOfSide(1, JSON.stringify([{ verb: "time", text: "", from: 0, to: 1e8 }]), 1e8, 10).then((h) => h.cells.reduce((a, b) => a + b, 0)));
+        assert.ok(alone > 0 && alone < sums[1], String(alone));
     });
 
     test("an address with missing data shows everything, with the reason", async (bench) => {

@@ -29,6 +29,29 @@ static stack_id push_names(struct builder *b, const char *names)
     return stack;
 }
 
+/* Room for rows is exact where each sample is a row, and adds none. */
+static void reserved_rows_stay_where_they_are(void **state)
+{
+    (void)state;
+    struct builder b = started(BUILD_KEEP);
+    event_id event = builder_event(&b, STR("cycles"), UNIT_COUNT);
+    builder_reserve_samples(&b, 100000);
+    assert_int_equal(b.sample_cap, 100000);
+    assert_int_equal(b.profile->sample_count, 0);
+    const struct sample *before = b.profile->samples;
+    for (int i = 0; i < 100000; i++)
+        builder_add_stack(&b, event, 0, i);
+    assert_ptr_equal(b.profile->samples, before);
+    struct profile *p = finished(&b);
+    assert_int_equal(p->sample_count, 100000);
+    profile_destroy(p);
+
+    struct builder counted = started(BUILD_COUNT);
+    builder_reserve_samples(&counted, 100000);
+    assert_int_equal(counted.sample_cap, 0);
+    builder_deinit(&counted);
+}
+
 static void the_same_thing_has_one_id(void **state)
 {
     (void)state;
@@ -395,6 +418,7 @@ static void a_copy_stands_by_itself(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
+        UNIT(reserved_rows_stay_where_they_are),
         UNIT(the_same_thing_has_one_id),
         UNIT(a_parent_comes_before_its_child),
         UNIT(a_path_goes_both_ways),

@@ -516,6 +516,44 @@ static void what_is_packed_is_the_same(void **state)
     store_close(s);
 }
 
+static uint64_t lost_in(struct store *s, uint64_t from, uint64_t to)
+{
+    struct builder b;
+    struct error err;
+    struct store_span span = {from, to};
+    assert_true(builder_init(&b, BUILD_COUNT));
+    assert_true(s->kind->read(s, &span, &b, &err));
+    uint64_t lost = b.profile->facts.lost;
+    builder_deinit(&b);
+    return lost;
+}
+
+/* The losses of a packed window are those of the parts of its time, whatever the parts are. */
+static void losses_of_parts_add_up(void **state)
+{
+    struct error err;
+    uint64_t begin = PACK_START * STORE_SECOND, all = 10 * PACK_WINDOWS * STORE_SECOND;
+    (void)state;
+    struct store *s = store_open(path, STORE_READ, &err);
+    assert_non_null(s);
+    for (size_t i = 0; i < 50; i++) {
+        uint64_t from = begin + next_random(all / 2);
+        uint64_t to = from + 1 + next_random(all / 2), sum = 0, at = from;
+        while (at < to) {
+            uint64_t next = at + 1 + next_random(all / 8);
+            next = next < to ? next : to;
+            sum += lost_in(s, at, next);
+            at = next;
+        }
+        assert_int_equal(sum, lost_in(s, from, to));
+    }
+    uint64_t half =
+        lost_in(s, begin, begin + 300 * STORE_SECOND); /* of the first 10 min */
+    assert_in_range(half, 29, 30);
+    assert_int_equal(lost_in(s, begin, begin + 600 * STORE_SECOND), 60);
+    store_close(s);
+}
+
 /* A writer that begins reads packed stacks: it stores none of them again. */
 static void packed_stacks_are_known(void **state)
 {
@@ -708,6 +746,54 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
+#define RATES_START ((SUMS_START + 400 * 3600) / 600 * 600)
+
+static void add_rated(struct store *s, uint64_t second, double rate)
+{
+    struct error err;
+    struct profile *p = make_window(second * STORE_SECOND);
+    struct store_window w = {.profile = p,
+                             .start = second * STORE_SECOND,
+                             .end = (second + 10) * STORE_SECOND,
+                             .rate = rate};
+    assert_true(s->kind->add(s, &w, &err));
+    profile_destroy(p);
+}
+
+static uint64_t of_rates(const char *what, unsigned rate)
+{
+    char sql[160];
+    format_text(
+        sql, sizeof sql,
+        "SELECT %s FROM window WHERE rate = %u AND start >= %llu AND start < %llu", what,
+        rate, (unsigned long long)(RATES_START * STORE_SECOND),
+        (unsigned long long)((RATES_START + 600) * STORE_SECOND));
+    return number_in(sql);
+}
+
+/* Windows of one rate become one; those of another rate are a window of their own. Windows of
+ * two rates that begin at the same time remain. */
+static void rates_stay_exact(void **state)
+{
+    struct error err;
+    struct store_limits none = {0};
+    (void)state;
+    struct store *s = store_open(path, STORE_WRITE, &err);
+    assert_non_null(s);
+    for (uint64_t i = 0; i < 90; i++)
+        add_rated(s, RATES_START + 10 * i, i >= 20 && i < 25 ? 999 : 19);
+    add_rated(s, RATES_START + 590, 7);
+    for (uint64_t i = 0; i < 20; i++)
+        assert_true(s->kind->retain(s, &none, 0, &err));
+    assert_int_equal(of_rates("count(*)", 19), 3);
+    assert_int_equal(of_rates("count(*)", 999), 1);
+    assert_int_equal(of_rates("count(*)", 7), 1);
+    assert_int_equal(of_rates("sum(samples)", 19), 55 * SAMPLES);
+    assert_int_equal(of_rates("sum(samples)", 999), 5 * SAMPLES);
+    assert_int_equal(of_rates("min(start)", 999), (RATES_START + 200) * STORE_SECOND);
+    store_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -726,7 +812,9 @@ int main(void)
         cmocka_unit_test(losses_are_counted_once),
         cmocka_unit_test(sums_are_removed),
         cmocka_unit_test(what_is_packed_is_the_same),
+        cmocka_unit_test(losses_of_parts_add_up),
         cmocka_unit_test(packed_stacks_are_known),
+        cmocka_unit_test(rates_stay_exact),
 #endif
     };
     if (is_absent()) {

@@ -213,6 +213,42 @@ static void addresses_are_converted_with_segments(void **state)
     assert_false(elf_offset_of_address(&e, 0x401500, &got));
 }
 
+/* lld and mold pack the PT_LOADs in the file: the first page of code also has the end of what
+ * precedes it. */
+static void the_load_bias_is_that_of_the_code(void **state)
+{
+    struct elf_segment segments[] = {
+        {.type = ELF_PT_LOAD, .flags = ELF_PF_R, .file_size = 0x5eb0, .align = 0x1000},
+        {.type = ELF_PT_LOAD,
+         .flags = ELF_PF_R | ELF_PF_X,
+         .offset = 0x5eb0,
+         .address = 0x6eb0,
+         .file_size = 0x14000,
+         .align = 0x1000},
+        {.type = ELF_PT_LOAD,
+         .flags = ELF_PF_R | ELF_PF_X,
+         .offset = 0x30000,
+         .address = 0x40000,
+         .file_size = 0x1000,
+         .align = 0x200000}};
+    uint32_t order[] = {0, 1, 2};
+    struct elf e = {.file = STR(""),
+                    .segments = segments,
+                    .by_offset = order,
+                    .by_address = order,
+                    .load_count = 3,
+                    .type = ELF_SHARED};
+    uint64_t got;
+    (void)state;
+    assert_true(elf_load_bias(&e, 0x10006000, 0x5000, &got) && got == 0x10000000);
+    assert_true(elf_load_bias(&e, 0x10010000, 0xf000, &got) && got == 0x10000000);
+    assert_true(elf_load_bias(&e, 0x10040000, 0x30000, &got) && got == 0x10000000);
+    assert_false(elf_load_bias(&e, 0x10000000, 0, &got));
+    assert_false(elf_load_bias(&e, 0x10040000, 0x31000, &got));
+    segments[1].align = segments[2].align = UINT64_MAX;
+    assert_false(elf_load_bias(&e, 0, UINT64_MAX, &got));
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
@@ -223,6 +259,7 @@ int main(void)
         UNIT(finds_build_ids_in_notes),
         UNIT(damaged_compressed_sections_are_empty),
         UNIT(addresses_are_converted_with_segments),
+        UNIT(the_load_bias_is_that_of_the_code),
     };
     return UNITS_RUN(units);
 }

@@ -664,6 +664,27 @@ function checkTrackWindows() {
     report("tracks of any window agree, and invalid requests are rejected", wrong.join("\n"));
 }
 
+/* The machine at low zoom is drawn from sums, and in windows with few turns turn by turn. */
+function checkMachineSums() {
+    const core = new Core(), wrong = [], PARTS = 40, FINE = 50;
+    core.open(manySamples(), "x.perf");
+    core.json("core_show", "[]", 0, 0);
+    const { to } = core.json("core_tracks", 0);
+    for (const [from, end] of [[0, to], [to * 0.123, to * 0.877]]) {
+        const [all] = tracksOf(core, [0], from, end, PARTS);
+        const width = (end - from) / PARTS;
+        for (let c = 0; c < PARTS; c++) {
+            const [part] = tracksOf(core, [0], from + c * width, from + (c + 1) * width, FINE);
+            part.layers.forEach((layer, l) => {
+                const mean = layer.reduce((a, b) => a + b, 0) / FINE;
+                if (Math.abs(mean - all.layers[l][c]) > 1e-4)
+                    wrong.push(`column ${c} layer ${l}: ${all.layers[l][c]}, in parts ${mean}`);
+            });
+        }
+    }
+    report("the machine's track from sums is that of its turns", wrong.slice(0, 5).join("\n"));
+}
+
 /* By milliseconds: grow has 1, 2, 1 and 0 MiB, leak 0.5 from the second time on. */
 const HEAP = `v 10500 3
 X ./x
@@ -894,13 +915,96 @@ function checkAside() {
     report("all is shown again as before", wrong.join("\n"));
 }
 
+/* Samples of three processes, with waits: enough of them that the core condenses the rows. */
+function manySamples() {
+    let seed = 12345;
+    const random = (below) => {
+        seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
+        return Math.floor((seed / 2 ** 32) * below);
+    };
+    const text = [];
+    let ns = 1e9;
+    for (let i = 0; i < 70000; i++) {
+        ns += 1000 + random(3000);
+        const process = random(3), thread = random(4), waits = random(5) === 0;
+        const stack = [`leaf${random(6)}`, `middle${random(4)}`, random(3) ? "main" : "start"];
+        text.push(`p${process}${random(9) ? "" : "x"} ${10 + process}/${(10 + process) * 10 + thread} [00${random(4)}] ${(ns / 1e9).toFixed(9)}: ${1 + random(1e6)} ${waits ? "off-cpu" : "cpu-clock"}:`);
+        if (waits)
+            text.push("\t0 [lock] ([lock])");
+        stack.forEach((name, at) => text.push(`\t${(4096 + at * 64).toString(16)} ${name} (/bin/${process ? "a" : "b"})`));
+        text.push("");
+    }
+    return encoder.encode(text.join("\n"));
+}
+
+/* What the page may show of the shown profile, without the numbers of labels, nodes and boxes. */
+function allViews(core) {
+    const named = (value) => JSON.stringify(value, (key, one) => (["label", "labels", "node"].includes(key) ? undefined : one));
+    core.call("core_color", 0);
+    const drawn = (kind) => {
+        const { to, rows } = core.json("core_chart", kind, 0);
+        core.call("core_draw", kind, 0, to, 700, 0, rows);
+        const bytes = core.reply().slice().buffer;
+        const words = new Uint32Array(bytes), sizes = new Float32Array(bytes), boxes = [];
+        const labels = [...words].filter((_, at) => at % 6 === 4);
+        const at = core.calls.malloc(4 * labels.length + 4) >>> 0;
+        new Uint32Array(core.calls.memory.buffer, at, labels.length).set(labels);
+        core.calls.core_names(at, labels.length);
+        const names = JSON.parse(decoder.decode(core.reply()));
+        for (let i = 0; i < names.length; i++)
+            boxes.push(`${sizes[6 * i]} ${sizes[6 * i + 1]} ${words[6 * i + 2]} ${names[i]}`);
+        return boxes.sort().join("\n"); /* equal ones may be in another order */
+    };
+    const functions = core.json("core_functions", 0, 0, 0);
+    const parts = { left: drawn(0), up: drawn(1), time: drawn(4), summary: named(core.json("core_summary")), files: named(core.json("core_files")) };
+    parts.functions = named(core.json("core_function_rows", 0, functions));
+    parts.graph = named(core.json("core_graph", 0, 0, 1000).nodes?.length);
+    parts.waits = named(core.json("core_waits"));
+    parts.heat = named(core.json("core_heat", 1e6, 10));
+    parts.folded = core.folded();
+    return parts;
+}
+
+/* Condensed rows are only faster: all views are those of the samples. */
+function checkCondensed() {
+    const input = manySamples(), wrong = [];
+    const condensed = new Core(), plain = new Core();
+    plain.calls.core_plain(1);
+    for (const core of [condensed, plain])
+        core.open(input, "x.perf");
+    const span = (from, to) => ({ verb: "time", text: "", from: from * 1e6, to: to * 1e6 });
+    const compare = (filters, event, count, processes) => {
+        const now = [condensed, plain].map((core) => {
+            try {
+                return { shown: JSON.stringify(core.json("core_show", JSON.stringify(filters), event, count, processes)), ...allViews(core) };
+            } catch (error) {
+                return { error: error.message };
+            }
+        });
+        for (const key of Object.keys(now[1]))
+            if (now[0][key] !== now[1][key])
+                wrong.push(`${JSON.stringify(filters)} ${event} ${count} ${processes}: ${key}\n${now[0][key]?.slice(0, 300)}\n${now[1][key].slice(0, 300)}`);
+    };
+    for (const settings of [[0, 0, 1], [0, 1, 0], [2, 0, 1]])
+        for (const filters of [[], [span(3, 4)], [span(0, 70)], [span(7.5, 91)], [span(20, 300)], [{ verb: "pid", text: "11" }],
+            [{ verb: "tid", text: "112" }, span(9, 30)], [{ verb: "comm", text: "p1" }, span(60, 61)], [{ verb: "focus", text: "leaf1" }],
+            [{ verb: "hide", text: "middle" }, { verb: "collapse", text: "adjacent" }, span(30, 90)], [{ verb: "threads", text: "process" }],
+            [{ verb: "by", text: "module" }], [{ verb: "cpu", text: "2" }, span(30, 40)], [span(10, 80), span(20, 50)], [span(500, 600)],
+            [{ verb: "moment", text: "", to: 3e7 }], [{ verb: "reverse", text: "" }, { verb: "focus", text: "start" }], [{ verb: "ignore", text: "nothing" }]])
+            if (settings[1] === 0 || filters.length < 2)
+                compare(filters, ...settings);
+    report("condensed rows show what the samples show", wrong.join("\n"));
+}
+
 checkImports();
+checkCondensed();
 checkAtOnce();
 checkNarrowed();
 checkAside();
 checkProcessFrames();
 checkTracks();
 checkTrackWindows();
+checkMachineSums();
 checkMemory();
 checkMemoryDamage();
 checkPeakBetweenTimes();

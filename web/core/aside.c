@@ -40,7 +40,7 @@ void forget_aside(void)
 
 void set_aside(void)
 {
-    if (!core.shown.p || core.shown.p != core.opened[0] || core.shown.changes.made ||
+    if (!core.shown.p || core.shown.p != whole_profile() || core.shown.changes.made ||
         bytes_shown() > ASIDE_MOST) {
         forget_shown();
         return;
@@ -73,6 +73,7 @@ bool take_back(const struct show_settings *settings)
     retire(&core.filtered);
     forget_shown();
     core.settings = aside.settings;
+    core.shown_condensed = aside.shown.p == core.opened[0] ? NULL : core.condensed;
     core.shown = aside.shown;
     core.functions = aside.functions;
     core.graph = aside.graph;

@@ -219,6 +219,7 @@ struct grafting {
     struct shown *shown;
     struct arena scratch;
     struct trie nodes; /* keys are labels */
+    bool caches; /* condensed rows, which have a CPU but no time, are pairs already */
     struct trie pairs; /* outermost node and path */
     uint32_t *node_of_pair;
     size_t pair_cap;
@@ -263,6 +264,8 @@ static uint32_t node_of(struct grafting *g, thread_id thread, uint32_t path)
     if (thread == g->last_thread && path == g->last_path)
         return g->last_node;
     uint32_t root = root_of(g, thread);
+    if (!g->caches)
+        return climb_path(g, root, path);
     uint32_t pair = trie_child(&g->pairs, root, path);
     if (!ARRAY_RESERVE_ZEROED(&g->scratch, g->node_of_pair, g->pair_cap, pair + 1))
         return root;
@@ -276,6 +279,8 @@ static uint32_t node_of(struct grafting *g, thread_id thread, uint32_t path)
 bool owners_graft(struct shown *s, shown_add add)
 {
     struct grafting g = {.shown = s, .last_thread = NONE};
+    const struct sample *first = s->p->samples;
+    g.caches = s->p->sample_count && (first->time != TIME_NONE || first->cpu == CPU_NONE);
     size_t cap = 0;
     g.root_of_thread =
         arena_zalloc(&g.scratch, s->p->thread_count + 1, sizeof *g.root_of_thread);

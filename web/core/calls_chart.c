@@ -166,6 +166,17 @@ int EXPORT(core_select)(uint32_t kind, uint32_t box)
     return 1;
 }
 
+/* The same for the box at a position; the reply is null if there is none. */
+int EXPORT(core_select_at)(uint32_t kind, uint32_t row, double x)
+{
+    uint32_t box = core_hit(kind, row, x);
+    if (box != NONE)
+        return core_select(kind, box);
+    begin_reply();
+    output_text(&core.reply, "null");
+    return end_reply(true);
+}
+
 /* The box next to another: 0 its caller, 1 its first callee, 2 left, 3 right; NONE if
  * there is none. From NONE: the first box of the first row. */
 uint32_t EXPORT(core_step)(uint32_t kind, uint32_t box, uint32_t way)

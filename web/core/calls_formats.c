@@ -9,7 +9,8 @@
 static struct profile *without_marks(void)
 {
     const struct transform_options options = {.hide = {{TRUNCATED_MARK}, 1, true}};
-    return transform_run(transform_named(STR("hide")), core.shown.p, &options, &core.err);
+    return transform_run(transform_named(STR("hide")), need_samples(), &options,
+                         &core.err);
 }
 
 /* The profile of a page that is saved: the shown one, or one of those that are compared. NULL
@@ -20,7 +21,7 @@ static const struct profile *profile_of_page(struct str format)
         return core.opened[0];
     if (str_equal(format, STR("page-before")))
         return core.opened[1];
-    return str_equal(format, STR("page")) ? core.shown.p : NULL;
+    return str_equal(format, STR("page")) ? need_samples() : NULL;
 }
 
 /* The shown profile in a format that stoke writes; or a .stoke file with all marks, of the
@@ -40,7 +41,7 @@ int EXPORT(core_export)(const char *name, uint32_t length)
         .tree = {.event = core.shown.event,
                  .label = {.kernel = true, .jit = true},
                  .weight = core.shown.count ? CALLTREE_SAMPLES : CALLTREE_VALUE}};
-    if (!need_shown())
+    if (!need_samples())
         return end_reply(false);
     if (!e)
         return end_reply(error_set(&core.err, "no such format"));

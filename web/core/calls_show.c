@@ -28,13 +28,23 @@ static bool is_empty(struct str filters)
     return str_equal(filters, STR("[]"));
 }
 
-/* The profile to show, which core_show owns; NULL with the error set. */
+/* The profile to show, which core_show owns; NULL with the error set. *rows: it is condensed, of
+ * the samples of *range. */
 static struct profile *profile_to_show(struct comparison *c, struct str filters,
-                                       event_id event)
+                                       event_id event, bool *rows,
+                                       struct sample_range *range)
 {
     struct profile *before = core.opened[1], *after = core.opened[0];
+    bool condensed = !before && need_condensed();
+    *range = (struct sample_range){0, after->sample_count};
+    *rows = condensed;
     if (!before && is_empty(filters))
-        return after;
+        return condensed ? &core.condensed->rows : after;
+    struct profile *p =
+        condensed ? filter_condensed(core.condensed, filters, range, rows, &core.err)
+                  : NULL;
+    if (*rows)
+        return p;
     if (!before)
         return filter_apply(after, need_rows() ? &core.rows : NULL, filters, false,
                             &core.err);
@@ -52,16 +62,32 @@ static bool init_shown(struct shown *s, const struct profile *p,
            (!c->sides[0] || changes_init(&s->changes, c, s, &core.err));
 }
 
+/* The event of the opened profile in the filtered one, which lacks events without samples:
+ * there it may have another number. */
+static event_id event_in(const struct profile *p, event_id event)
+{
+    const struct profile *all = core.opened[0];
+    if (!event || p == all || core.opened[1] || event >= all->event_count)
+        return event;
+    return profile_find_event(p, profile_string(all, all->events[event].name));
+}
+
 static bool is_opened(const struct profile *p)
 {
-    return p == core.opened[0] || p == core.both;
+    return p == core.opened[0] || p == core.both || p == whole_profile();
 }
 
 /* Makes the index that the first filter needs. The page calls it when it is idle. */
 int EXPORT(core_prepare)(void)
 {
     begin_reply();
-    return end_reply(need_rows());
+    return end_reply(need_condensed() || need_rows());
+}
+
+/* For a test: profiles that are opened later are not condensed. */
+void EXPORT(core_plain)(int plain)
+{
+    core.plain = plain != 0;
 }
 
 /* Applies the filters (JSON), and selects an event (0: the first) as the weight, or
@@ -80,8 +106,12 @@ int EXPORT(core_show)(const char *filters, uint32_t length, uint32_t event, int 
         reply_shown(&w);
         return end_reply(true);
     }
-    struct profile *p = profile_to_show(&compared, (struct str){filters, length}, event);
-    bool ok = p && init_shown(&shown, p, &compared, event, count, by_process);
+    struct sample_range range;
+    bool rows;
+    struct profile *p =
+        profile_to_show(&compared, (struct str){filters, length}, event, &rows, &range);
+    bool ok =
+        p && init_shown(&shown, p, &compared, event_in(p, event), count, by_process);
     comparison_deinit(&compared);
     if (!ok) {
         if (p)
@@ -91,7 +121,7 @@ int EXPORT(core_show)(const char *filters, uint32_t length, uint32_t event, int 
         return end_reply(false);
     }
     retire(&core.filtered);
-    if (p == core.opened[0]) {
+    if (p == whole_profile()) {
         forget_aside(); /* it has other settings */
         forget_shown();
     } else {
@@ -99,6 +129,8 @@ int EXPORT(core_show)(const char *filters, uint32_t length, uint32_t event, int 
     }
     core.filtered = is_opened(p) ? NULL : p;
     core.settings = settings;
+    core.shown_condensed = rows ? core.condensed : NULL;
+    core.range = range;
     core.shown = shown;
     /* the tables point into the copied struct */
     core.shown.paths.labels.arena = &core.shown.paths.arena;

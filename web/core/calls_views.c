@@ -11,14 +11,50 @@ int EXPORT(core_summary)(void)
 int EXPORT(core_waits)(void)
 {
     struct json_writer w = begin_reply();
-    return end_reply(need_shown() && reply_waits(&w, &core.shown, &core.err));
+    struct shown timed = core.shown;
+    timed.p = need_samples();
+    return end_reply(timed.p && reply_waits(&w, &timed, &core.err));
 }
 
 int EXPORT(core_heat)(double column, uint32_t rows)
 {
     struct json_writer w = begin_reply();
-    return end_reply(need_shown() &&
-                     reply_heat(&w, &core.shown, column, rows, &core.err));
+    const struct heat_of of = {need_samples(), core.shown.event, core.shown.count};
+    return end_reply(of.p && reply_heat(&w, &of, column, rows, &core.err));
+}
+
+/* The same of one profile of a comparison, after the filters (JSON): 0 before, 1 after. */
+int EXPORT(core_heat_side)(double column, uint32_t rows, uint32_t side,
+                           const char *filters, uint32_t length)
+{
+    struct json_writer w = begin_reply();
+    struct comparison c = {0};
+    if (side > 1 || !core.opened[0] || !core.opened[1])
+        return end_reply(error_set(&core.err, "nothing is compared"));
+    bool ok =
+        comparison_init(&c, core.opened[1], core.opened[0], (struct str){filters, length},
+                        core.settings.event, &core.err);
+    if (ok) {
+        const struct heat_of of = {c.sides[side], c.events[side], core.settings.count};
+        ok = reply_heat(&w, &of, column, rows, &core.err);
+    }
+    comparison_deinit(&c);
+    return end_reply(ok);
+}
+
+/* The shown samples of an event of the opened profile by the values of a label. */
+int EXPORT(core_histogram)(uint32_t event, const char *key, uint32_t length)
+{
+    struct json_writer w = begin_reply();
+    const struct profile *all = core.opened[0];
+    if (!need_shown())
+        return end_reply(false);
+    if (!all || event >= all->event_count)
+        return end_reply(error_set(&core.err, "no such event"));
+    struct str name = profile_string(all, all->events[event].name);
+    event_id shown = profile_find_event(core.shown.p, name);
+    return end_reply(
+        reply_histogram(&w, core.shown.p, shown, (struct str){key, length}, &core.err));
 }
 
 /* The call graph, limited to these shares of the total and to `most` functions. */

@@ -428,6 +428,9 @@ struct row_index {
 bool row_index_init(struct row_index *x, const struct profile *p, struct error *err);
 void row_index_deinit(struct row_index *x);
 
+/* The first sample that is not before the time; they are in the order of their times. */
+size_t row_at(const struct profile *p, uint64_t time);
+
 struct filter_options;
 
 /* Makes `view` a profile with the tables of x->p, and of its samples at least those that the
@@ -436,6 +439,44 @@ struct filter_options;
 bool row_index_narrow(const struct row_index *x, const struct filter_options *o,
                       struct arena *a, struct profile *view);
 
+/* --- condensed.c: samples with the same thread, event and stack as one row -------------- */
+
+/* The views that do not show time need only the rows, and filters that need nothing else
+ * change only them. The rows of any span are found without reading its samples: sums are noted
+ * every `spacing` samples. All of it is exact: where the weights are not integers, or a sum of
+ * them would not be, the profile is not condensed. */
+struct condensed {
+    struct arena arena;
+    const struct profile *p;
+    bool made;    /* false: it would be no gain, or not exact */
+    bool by_time; /* the samples are in the order of their times */
+    struct profile
+        rows;         /* the tables of p; a row has no time, and its number as its CPU */
+    uint32_t *row_of; /* by sample */
+    size_t spacing;
+    struct row_sums {
+        size_t rows; /* that there were by then */
+        double *weight;
+        uint32_t *count;
+    } * sums; /* of the samples before i * spacing; the last ones of all */
+    size_t sum_count;
+};
+
+/* `p` must remain until condensed_deinit. */
+void condensed_init(struct condensed *c, const struct profile *p);
+void condensed_deinit(struct condensed *c);
+
+/* Makes `view` the rows of the samples from `from` to `to`. It is valid as long as the arena and c,
+ * and owns nothing. False if out of memory. */
+bool condensed_span(const struct condensed *c, size_t from, size_t to, struct arena *a,
+                    struct profile *view);
+
+/* Makes `full` the profile of the samples from `from` to `to` that `rows` stands for: it was made of
+ * the rows of that span by filters. It has the tables of `rows` and samples in the arena. */
+bool condensed_expand(const struct condensed *c, const struct profile *rows, size_t from,
+                      size_t to, struct profile *full, struct arena *a,
+                      struct error *err);
+
 /* --- filter.c: the stack of filters ------------------------------------------------ */
 
 /* Applies a JSON array of {"verb": ..., "text": ...} in order. `rows` are those of `from`, or
@@ -443,6 +484,17 @@ bool row_index_narrow(const struct row_index *x, const struct filter_options *o,
  * sample remains and it may not be empty. */
 struct profile *filter_apply(struct profile *from, const struct row_index *rows,
                              struct str filters, bool may_be_empty, struct error *err);
+
+/* A span of samples. */
+struct sample_range {
+    size_t from, to;
+};
+
+/* The same for the condensed rows of a profile, of which only those of the span in *range
+ * remain. Sets *done to false, with NULL, if one of the filters needs the samples. */
+struct profile *filter_condensed(const struct condensed *c, struct str filters,
+                                 struct sample_range *range, bool *done,
+                                 struct error *err);
 
 /* --- reply.c: JSON for the page ----------------------------------------------------- */
 
@@ -492,9 +544,22 @@ bool reply_lines(struct json_writer *w, const struct shown *s, struct str file,
 
 /* --- heat.c: samples over time ----------------------------------------------------- */
 
+/* The samples of an event, which may be counted instead of their weights. */
+struct heat_of {
+    const struct profile *p;
+    event_id event;
+    bool count;
+};
+
 /* Columns of `column` ns from the first sample on, each divided into `rows` slots:
  * weights, column by column, as JSON. False if there are no times. */
-bool reply_heat(struct json_writer *w, const struct shown *s, double column,
+bool reply_heat(struct json_writer *w, const struct heat_of *of, double column,
                 uint32_t rows, struct error *err);
+
+/* --- histogram.c: the values of a label ---------------------------------------------- */
+
+/* Adds up the samples of an event (0: none) by the values of the label; in no order. JSON. */
+bool reply_histogram(struct json_writer *w, const struct profile *p, event_id event,
+                     struct str key, struct error *err);
 
 #endif

@@ -214,36 +214,136 @@ static struct profile *apply_one(const struct profile *from, const struct row_in
     return to;
 }
 
+struct filters {
+    struct filter items[FILTERS_MAX];
+    size_t count;
+};
+
+/* False with err set. */
+static bool read_filters(struct str text, struct arena *a, struct filters *all,
+                         struct error *err)
+{
+    struct source s = source_of(text, STR("filters"));
+    struct json j;
+    bool too_many = false;
+    all->count = 0;
+    json_init(&j, &s, false, err);
+    if (json_enter(&j, JSON_ARRAY))
+        while (!too_many && json_item(&j)) {
+            too_many = all->count == FILTERS_MAX;
+            if (!too_many)
+                read_filter(&j, a, &all->items[all->count++]);
+        }
+    bool ok = !j.failed && !a->failed;
+    json_deinit(&j);
+    source_deinit(&s);
+    return ok && (!too_many || error_set(err, "more than %d filters", FILTERS_MAX));
+}
+
+static struct profile *apply_all(struct profile *from, const struct row_index *rows,
+                                 const struct filters *all, bool may_be_empty,
+                                 struct error *err)
+{
+    struct profile *p = from;
+    for (size_t i = 0; p && i < all->count; i++) {
+        struct profile *next =
+            apply_one(p, p == from ? rows : NULL, &all->items[i], may_be_empty, err);
+        if (p != from)
+            profile_destroy(p);
+        p = next;
+    }
+    return p;
+}
+
 struct profile *filter_apply(struct profile *from, const struct row_index *rows,
                              struct str filters, bool may_be_empty, struct error *err)
 {
-    struct source s = source_of(filters, STR("filters"));
-    struct json j;
     struct arena a = ARENA_INIT;
-    struct profile *p = from;
-    unsigned count = 0;
-    json_init(&j, &s, false, err);
-    if (json_enter(&j, JSON_ARRAY))
-        while (p && json_item(&j)) {
-            struct filter f;
-            read_filter(&j, &a, &f);
-            struct profile *next =
-                count++ < FILTERS_MAX
-                    ? apply_one(p, p == from ? rows : NULL, &f, may_be_empty, err)
-                    : NULL;
-            if (count > FILTERS_MAX)
-                error_set(err, "more than %d filters", FILTERS_MAX);
-            if (p != from)
-                profile_destroy(p);
-            p = next;
-        }
-    if (p && j.failed) {
-        if (p != from)
-            profile_destroy(p);
-        p = NULL;
-    }
-    json_deinit(&j);
-    source_deinit(&s);
+    struct filters *all = arena_alloc(&a, sizeof *all);
+    struct profile *p = NULL;
+    if (!all)
+        error_memory(err);
+    else if (read_filters(filters, &a, all, err))
+        p = apply_all(from, rows, all, may_be_empty, err);
     arena_deinit(&a);
     return p;
+}
+
+/* --- Condensed rows ------------------------------------------------------------------------ */
+
+/* Narrows the range to that of the filter by time. */
+static bool narrow_range(const struct condensed *c, const struct filter *f,
+                         struct sample_range *range, struct error *err)
+{
+    const struct facts *facts = &c->p->facts;
+    struct time_point start = at_ns(f->from), end = at_ns(f->to);
+    uint64_t from = time_point_resolve(&start, facts->time_first, facts->time_last);
+    uint64_t to = time_point_resolve(&end, facts->time_first, facts->time_last);
+    if (str_equal(f->verb, STR("moment")))
+        from = 0;
+    else if (from >= to)
+        return error_set(err, "the time range ends before it begins");
+    size_t first = row_at(c->p, from), stop = row_at(c->p, to);
+    range->from = first > range->from ? first : range->from;
+    range->to = stop < range->to ? stop : range->to;
+    return range->from < range->to ||
+           error_set(err, "no samples remain after '%.*s '", STR_ARG(f->verb));
+}
+
+/* Filters by the time of a sample; the condensed rows have none. */
+static bool is_of_time(const struct filter *f)
+{
+    return str_equal(f->verb, STR("time")) || str_equal(f->verb, STR("moment"));
+}
+
+/* Moves the filters by time to the range. All others change or drop whole rows, so that it does
+ * not matter in which order they are applied. */
+static bool split_filters(const struct condensed *c, struct filters *all,
+                          struct sample_range *range, bool *done, struct error *err)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct filter *f = &all->items[i];
+        if (str_equal(f->verb, STR("cpu")) || str_equal(f->verb, STR("wall-clock")) ||
+            (is_of_time(f) && !c->by_time)) {
+            *done = false;
+            return false;
+        }
+        if (!is_of_time(f))
+            all->items[left++] = *f;
+        else if (!narrow_range(c, f, range, err))
+            return false;
+    }
+    all->count = left;
+    return true;
+}
+
+/* A profile with only what its samples need, such as every other filter makes. */
+static struct profile *compact(const struct profile *from, struct error *err)
+{
+    struct transform_options all = {.filter.events = {{"*"}, 1}};
+    return transform_run(transform_named(STR("filter")), from, &all, err);
+}
+
+struct profile *filter_condensed(const struct condensed *c, struct str filters,
+                                 struct sample_range *range, bool *done,
+                                 struct error *err)
+{
+    struct arena a = ARENA_INIT;
+    struct filters *all = arena_alloc(&a, sizeof *all);
+    struct profile view = c->rows, *to = NULL;
+    *range = (struct sample_range){0, c->p->sample_count};
+    *done = true;
+    bool ok = all || error_memory(err);
+    ok = ok && read_filters(filters, &a, all, err) &&
+         split_filters(c, all, range, done, err);
+    bool part = ok && (range->from || range->to < c->p->sample_count);
+    if (part && !condensed_span(c, range->from, range->to, &a, &view))
+        ok = error_memory(err);
+    if (ok)
+        to = all->count ? apply_all(&view, NULL, all, false, err) : compact(&view, err);
+    if (to)
+        to->facts.filtered |= part;
+    arena_deinit(&a);
+    return to;
 }

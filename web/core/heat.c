@@ -3,10 +3,10 @@
 
 #define CELLS_MAX ((size_t)1 << 20)
 
-bool reply_heat(struct json_writer *w, const struct shown *s, double column,
+bool reply_heat(struct json_writer *w, const struct heat_of *of, double column,
                 uint32_t rows, struct error *err)
 {
-    const struct profile *p = s->p;
+    const struct profile *p = of->p;
     const struct facts *f = &p->facts;
     struct arena a = ARENA_INIT;
     if (f->time_first == TIME_NONE || f->time_last <= f->time_first)
@@ -20,13 +20,13 @@ bool reply_heat(struct json_writer *w, const struct shown *s, double column,
         return error_memory(err);
     for (size_t i = 0; i < p->sample_count; i++) {
         const struct sample *sample = &p->samples[i];
-        if (sample->event != s->event || sample->time == TIME_NONE ||
+        if (sample->event != of->event || sample->time == TIME_NONE ||
             sample->time < f->time_first || sample->time > f->time_last)
             continue;
         double slot = (double)(sample->time - f->time_first) / column * rows;
         size_t cell = (size_t)slot;
         if (cell < columns * rows)
-            cells[cell] += shown_weight(s, sample);
+            cells[cell] += of->count ? (double)sample->count : sample->weight;
     }
     json_begin(w, JSON_OBJECT);
     json_member_u64(w, "columns", columns);

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/idmap.h"
 #include "base/sort.h"
+#include "model/allocator.h"
 
 #define BLOCK 64               /* moments */
 #define OF_MODULE (1ULL << 32) /* in a key: the string is a module's path */
@@ -28,44 +29,6 @@ struct maker {
 
 /* --- What allocated ---------------------------------------------------------------------- */
 
-/* Functions that allocate for their callers: their callers are shown. */
-static bool is_allocator(struct str name)
-{
-    static const char *const names[] = {"malloc",
-                                        "calloc",
-                                        "realloc",
-                                        "reallocarray",
-                                        "memalign",
-                                        "valloc",
-                                        "aligned_alloc",
-                                        "posix_memalign",
-                                        "pvalloc",
-                                        "mmap",
-                                        "mmap64",
-                                        "mremap",
-                                        "__libc_malloc",
-                                        "__libc_calloc",
-                                        "__libc_realloc",
-                                        "_Znwm",
-                                        "_Znam",
-                                        "sbrk",
-                                        "brk"};
-    static const char *const beginnings[] = {"operator new",
-                                             "std::allocator<",
-                                             "std::__new_allocator<",
-                                             "__gnu_cxx::new_allocator<",
-                                             "std::allocator_traits<",
-                                             "std::__allocate_guarded<",
-                                             "__gnu_cxx::__alloc_traits<"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_equal(name, str_of(names[i])))
-            return true;
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
-        if (str_starts(name, str_of(beginnings[i])))
-            return true;
-    return false;
-}
-
 static uint64_t key_of_frame(const struct maker *k, const struct frame *f)
 {
     string_id path = k->p->modules[f->module].path;
@@ -74,7 +37,7 @@ static uint64_t key_of_frame(const struct maker *k, const struct frame *f)
     return f->name ? f->name : OF_MODULE | path;
 }
 
-/* Of each stack: the innermost frame that is not an allocator. A parent comes first. */
+/* Of each stack: the innermost frame that does not allocate for its caller. A parent comes first. */
 static bool find_keys(struct maker *k)
 {
     const struct profile *p = k->p;
@@ -83,7 +46,7 @@ static bool find_keys(struct maker *k)
     if (!allocates || !k->keys)
         return false;
     for (frame_id f = 1; f < p->frame_count; f++)
-        allocates[f] = is_allocator(profile_string(p, p->frames[f].name));
+        allocates[f] = is_allocating(profile_string(p, p->frames[f].name));
     for (stack_id s = 1; s < p->stack_count; s++) {
         struct stack at = p->stacks[s];
         k->keys[s] = allocates[at.frame] && at.parent

@@ -39,8 +39,7 @@ void row_index_deinit(struct row_index *x)
     *x = (struct row_index){0};
 }
 
-/* The first row that is not before the time. */
-static size_t row_at(const struct profile *p, uint64_t time)
+size_t row_at(const struct profile *p, uint64_t time)
 {
     size_t low = 0, high = p->sample_count;
     while (low < high) {

@@ -2,6 +2,7 @@
 #include "web/core/state.h"
 #include "base/hash.h"
 #include "base/sort.h"
+#include <stdlib.h>
 
 struct core core;
 
@@ -56,6 +57,20 @@ void choose_label(string_id label)
     core.chosen = label;
 }
 
+static void free_condensed(struct condensed **c)
+{
+    if (*c)
+        condensed_deinit(*c);
+    free(*c);
+    *c = NULL;
+}
+
+void forget_samples(void)
+{
+    arena_deinit(&core.detailed_arena);
+    core.detailed = (struct profile){0};
+}
+
 void forget_shown(void)
 {
     for (unsigned i = 0; i < TREE_COUNT; i++)
@@ -67,9 +82,21 @@ void forget_shown(void)
     arena_deinit(&core.tone_arena);
     core.tones = core.categories = NULL;
     core.chosen = 0;
+    forget_samples();
     shown_deinit(&core.shown);
     profile_destroy(core.retired);
     core.retired = NULL;
+    if (core.retired_opened)
+        free_condensed(&core.shown_condensed);
+    profile_destroy(core.retired_opened);
+    core.retired_opened = NULL;
+    core.shown_condensed = NULL;
+}
+
+const struct profile *whole_profile(void)
+{
+    return core.condensed && core.condensed->made ? &core.condensed->rows
+                                                  : core.opened[0];
 }
 
 void retire(struct profile **p)
@@ -88,7 +115,16 @@ void close_opened(unsigned slot)
         row_index_deinit(&core.rows);
     }
     tracks_deinit(&core.tracks[slot]);
-    retire(&core.opened[slot]);
+    if (slot == 0 && core.shown_condensed && core.shown_condensed == core.condensed)
+        core.retired_opened = core.opened[0];
+    else if (slot == 0)
+        free_condensed(&core.condensed);
+    if (slot == 0)
+        core.condensed = NULL;
+    if (slot == 0 && core.retired_opened == core.opened[0])
+        core.opened[0] = NULL;
+    else
+        retire(&core.opened[slot]);
 }
 
 bool need_shown(void)
@@ -106,6 +142,33 @@ bool need_rows(void)
     return row_index_init(&core.rows, core.opened[0], &core.err);
 }
 
+bool need_condensed(void)
+{
+    if (core.plain)
+        return false;
+    if (core.condensed)
+        return core.condensed->made;
+    core.condensed = calloc(1, sizeof *core.condensed);
+    if (core.condensed)
+        condensed_init(core.condensed, core.opened[0]);
+    return core.condensed && core.condensed->made;
+}
+
+const struct profile *need_samples(void)
+{
+    if (!need_shown())
+        return NULL;
+    const struct condensed *c = core.shown_condensed;
+    if (!c)
+        return core.shown.p;
+    if (core.shown.p == &c->rows)
+        return c->p;
+    bool ok = core.detailed.samples ||
+              condensed_expand(c, core.shown.p, core.range.from, core.range.to,
+                               &core.detailed, &core.detailed_arena, &core.err);
+    return ok ? &core.detailed : NULL;
+}
+
 bool need_tree(enum tree_kind kind)
 {
     struct tree *t = &core.trees[kind];
@@ -113,6 +176,14 @@ bool need_tree(enum tree_kind kind)
         return false;
     return t->made ||
            tree_init(t, &core.shown, kind, core.chosen, core.orders[kind], &core.err);
+}
+
+/* The shown profile with its samples. */
+static bool time_chart(struct chart *c)
+{
+    struct shown timed = core.shown;
+    timed.p = need_samples();
+    return timed.p && chart_of_time(c, &timed, &core.err);
 }
 
 bool need_chart(uint32_t kind)
@@ -125,7 +196,7 @@ bool need_chart(uint32_t kind)
     bool before = kind == CHART_BEFORE;
     enum tree_kind tree = before ? TREE_DOWN : (enum tree_kind)kind;
     if (kind == CHART_TIME
-            ? !chart_of_time(c, &core.shown, &core.err)
+            ? !time_chart(c)
             : !need_tree(tree) || !chart_of_tree(c, &core.trees[tree], before, &core.err))
         return false;
     chart_sum_up(c, &core.shown);

@@ -21,9 +21,16 @@ struct show_settings {
 extern struct core {
     struct loading loading;
     struct profile *opened[PROFILES];
-    struct profile *both;     /* the comparison of both, or NULL */
-    struct profile *filtered; /* NULL: no filter */
-    struct profile *retired;  /* still shown, but closed; or NULL */
+    struct profile *both;              /* the comparison of both, or NULL */
+    struct profile *filtered;          /* NULL: no filter */
+    struct profile *retired;           /* still shown, but closed; or NULL */
+    struct condensed *condensed;       /* of opened[0]; NULL: not made yet */
+    bool plain;                        /* none is made: for a test, which compares both */
+    struct condensed *shown_condensed; /* what the shown profile is made of, or NULL */
+    struct sample_range range;         /* then: of its samples */
+    struct profile *retired_opened;    /* closed, but shown_condensed is of it; or NULL */
+    struct profile detailed;           /* the shown samples, made on demand */
+    struct arena detailed_arena;
     struct show_settings settings;
     struct shown shown;
     struct tree trees[TREE_COUNT];
@@ -54,6 +61,10 @@ int end_reply(bool ok);
 /* Makes the data if it is not made yet. False with core.err set. */
 bool need_shown(void);
 bool need_rows(void);
+bool need_condensed(void);
+
+/* The shown profile with a row for each sample; NULL with core.err set. */
+const struct profile *need_samples(void);
 bool need_tree(enum tree_kind kind);
 bool need_chart(uint32_t kind);
 bool need_functions(void);
@@ -63,6 +74,9 @@ bool need_tones(void);
 void forget_tree(enum tree_kind kind);
 void forget_shown(void);
 
+/* Frees what need_samples has made. */
+void forget_samples(void);
+
 /* aside.c: like forget_shown, but retains the data if the whole profile is shown. take_back
  * shows it again; false: it is not there, or was made with other settings. */
 void set_aside(void);
@@ -71,6 +85,9 @@ void forget_aside(void);
 
 /* Selects the function of TREE_CALLERS and TREE_CALLEES; 0: none. */
 void choose_label(string_id label);
+
+/* The profile that is shown without filters: the condensed one if there is one. */
+const struct profile *whole_profile(void);
 
 /* Closes a profile and sets it to NULL. The shown profile remains until another one is
  * shown, because the page may ask for it in between. */

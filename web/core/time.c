@@ -282,10 +282,16 @@ static void run_lanes(struct clock *k)
         run_lane(k, &k->chart->lanes[i]);
 }
 
-static bool heavier(const void *context, uint32_t a, uint32_t b)
+/* Equal ones by the IDs of their threads: their order in the profile depends on its filters. */
+static bool heavier(const void *context, uint32_t x, uint32_t y)
 {
-    const struct lane *lanes = context;
-    return lanes[a].weight > lanes[b].weight;
+    const struct clock *k = context;
+    const struct lane *a = &k->chart->lanes[x], *b = &k->chart->lanes[y];
+    if (a->weight > b->weight || a->weight < b->weight)
+        return a->weight > b->weight;
+    const struct thread *left = &k->shown->p->threads[a->thread];
+    const struct thread *right = &k->shown->p->threads[b->thread];
+    return left->pid != right->pid ? left->pid < right->pid : left->tid < right->tid;
 }
 
 /* The rows of the lanes, heaviest thread first. */
@@ -298,7 +304,7 @@ static bool order_lanes(struct clock *k)
         return false;
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
-    sort_u32(order, count, order + count, heavier, c->lanes);
+    sort_u32(order, count, order + count, heavier, k);
     for (size_t i = 0; i < count; i++) {
         struct lane *lane = &c->lanes[order[i]];
         lane->row = c->rows;

@@ -50,6 +50,9 @@ struct process_track {
     double cpu_time;
 };
 
+#define MACHINE_LAYERS 7 /* the six processes with the most CPU time, and the others */
+#define TURNS_A_SUM 32
+
 /* A time in which one process ran on a CPU. */
 struct turn {
     double begin, end;
@@ -59,6 +62,7 @@ struct turn {
 struct cpu_track {
     uint32_t cpu;
     uint32_t first, stop; /* its turns */
+    uint32_t first_sum;   /* its sums: one before every TURNS_A_SUM turns */
     double time;          /* ns */
 };
 
@@ -76,6 +80,12 @@ struct tracks {
     struct interval *intervals[ACTIVITY_COUNT];
     struct interval *weights; /* of the samples of running, by thread and time */
     struct turn *turns;
+    struct turn_sum {
+        double layers
+            [MACHINE_LAYERS]; /* ns of the CPU's turns before, by layer of the machine */
+    } * turn_sums;
+    double *
+        sum_ends; /* by sum: the end of the last of these turns; searching them is faster */
     struct memory memory; /* its track; none without live bytes over time */
 };
 
@@ -100,10 +110,15 @@ bool reply_waits(struct json_writer *w, const struct shown *s, struct error *err
 bool tracks_init(struct tracks *t, const struct profile *p, struct error *err);
 void tracks_deinit(struct tracks *t);
 
+/* The layer of the machine that a process is in. */
+static inline uint32_t machine_layer(uint32_t process)
+{
+    return process < MACHINE_LAYERS - 1 ? process : MACHINE_LAYERS - 1;
+}
+
 /* Tracks in a request: the kind in the upper bits, the index in the lower ones. */
 enum track_kind { TRACK_MACHINE, TRACK_PROCESS, TRACK_THREAD, TRACK_CPU, TRACK_MEMORY };
 #define TRACK_INDEX_BITS 28
-#define MACHINE_LAYERS 7 /* the six processes with the most CPU time, and the others */
 
 /* Writes each track for the window, as floats: its CPU time (the weights of the
  * samples) and its time of waiting, without sleep, in ns of the window; then the layers, each with a value per column:

@@ -98,7 +98,7 @@ static void cover_thread(const struct tracks *t, const struct thread_track *thre
     time[0] += weight_before(t, thread, w->to) - weight_before(t, thread, w->from);
 }
 
-/* The first turn from `at` on that ends after x. */
+/* The first turn that ends after x. */
 static uint32_t turn_after(const struct tracks *t, const struct cpu_track *cpu, double x)
 {
     uint32_t low = cpu->first, high = cpu->stop;
@@ -143,13 +143,6 @@ static void cover_cpu(const struct tracks *t, const struct cpu_track *cpu,
     }
 }
 
-/* The layer of the machine that a process is in. */
-static float *layer_of(const struct tracks_window *w, float *layers, uint32_t process)
-{
-    uint32_t layer = process < MACHINE_LAYERS - 1 ? process : MACHINE_LAYERS - 1;
-    return layers + (size_t)layer * w->columns;
-}
-
 /* The turns of all processes on a CPU. */
 static void cover_turns(const struct tracks *t, const struct cpu_track *cpu,
                         const struct tracks_window *w, float *layers)
@@ -158,7 +151,7 @@ static void cover_turns(const struct tracks *t, const struct cpu_track *cpu,
         const struct turn *turn = &t->turns[i];
         if (turn->begin >= w->to)
             break;
-        float *layer = layer_of(w, layers, turn->process);
+        float *layer = layers + (size_t)machine_layer(turn->process) * w->columns;
         double at = turn->begin > w->from ? turn->begin : w->from;
         double end = turn->end < w->to ? turn->end : w->to;
         uint32_t c = (uint32_t)((at - w->from) / w->column);
@@ -170,17 +163,62 @@ static void cover_turns(const struct tracks *t, const struct cpu_track *cpu,
     }
 }
 
+/* The sum of the CPU's turns before x. *block is at or before that of x, and becomes it. */
+static struct turn_sum turns_before(const struct tracks *t, const struct cpu_track *cpu,
+                                    uint32_t *block, double x)
+{
+    uint32_t blocks = (cpu->stop - cpu->first) / TURNS_A_SUM + 1;
+    const double *ends = t->sum_ends + cpu->first_sum;
+    while (*block + 1 < blocks && ends[*block + 1] <= x)
+        ++*block;
+    struct turn_sum sum = t->turn_sums[cpu->first_sum + *block];
+    uint32_t first = cpu->first + *block * TURNS_A_SUM;
+    for (uint32_t i = first; i < cpu->stop && t->turns[i].begin < x; i++) {
+        const struct turn *turn = &t->turns[i];
+        double end = turn->end < x ? turn->end : x;
+        sum.layers[machine_layer(turn->process)] += end - turn->begin;
+    }
+    return sum;
+}
+
+/* The same as cover_turns where a column has many turns: by the difference of sums. */
+static void cover_sums(const struct tracks *t, const struct cpu_track *cpu,
+                       const struct tracks_window *w, float *layers)
+{
+    uint32_t block = (turn_after(t, cpu, w->from) - cpu->first) / TURNS_A_SUM;
+    struct turn_sum before = turns_before(t, cpu, &block, w->from);
+    for (uint32_t c = 0; c < w->columns; c++) {
+        double x = w->from + (c + 1) * w->column;
+        struct turn_sum now = turns_before(t, cpu, &block, x);
+        for (unsigned l = 0; l < MACHINE_LAYERS; l++)
+            layers[(size_t)l * w->columns + c] +=
+                (float)(now.layers[l] - before.layers[l]);
+        before = now;
+    }
+}
+
+static bool has_many_turns(const struct tracks *t, const struct cpu_track *cpu,
+                           const struct tracks_window *w)
+{
+    uint32_t turns = turn_after(t, cpu, w->to) - turn_after(t, cpu, w->from);
+    return turns / TURNS_A_SUM > w->columns;
+}
+
 /* The processes with the most CPU time have a layer each. Where the CPUs of the samples
  * are unknown, the threads' times are used. */
 static void cover_machine(const struct tracks *t, const struct tracks_window *w,
                           float *layers, double *time)
 {
     for (size_t i = 0; i < t->cpu_count; i++)
-        cover_turns(t, &t->cpus[i], w, layers);
+        if (has_many_turns(t, &t->cpus[i], w))
+            cover_sums(t, &t->cpus[i], w, layers);
+        else
+            cover_turns(t, &t->cpus[i], w, layers);
     for (size_t i = 0; i < t->thread_count; i++) {
         const struct thread_track *thread = &t->threads[i];
         if (!t->cpu_count)
-            cover(t, ACTIVITY_RUNNING, thread, w, layer_of(w, layers, thread->process));
+            cover(t, ACTIVITY_RUNNING, thread, w,
+                  layers + (size_t)machine_layer(thread->process) * w->columns);
         time[0] += weight_before(t, thread, w->to) - weight_before(t, thread, w->from);
     }
 }

@@ -11,8 +11,9 @@
 struct wait_group {
     thread_id thread;
     uint8_t reason; /* enum activity */
-    string_id function, waker;
-    label_id lock; /* that the thread waited for, or 0 */
+    string_id function;
+    frame_id waker; /* the frame with the waker's name, or 0 */
+    label_id lock;  /* that the thread waited for, or 0 */
     uint64_t count;
     double total, longest, begin; /* ns; begin: of the longest one */
 };
@@ -50,11 +51,19 @@ static string_id function_of(const struct shown *s, stack_id stack)
 }
 
 /* The leaf of a stack with a waker is the waker's name. */
-static string_id waker_of(const struct shown *s, stack_id stack)
+static frame_id waker_of(const struct shown *s, stack_id stack)
 {
-    const struct frame *leaf = &s->p->frames[s->p->stacks[stack].frame];
-    return leaf->kind == FRAME_WAKER ? s->paths.label_of_frame[s->p->stacks[stack].frame]
-                                     : 0;
+    frame_id leaf = s->p->stacks[stack].frame;
+    return s->p->frames[leaf].kind == FRAME_WAKER ? leaf : 0;
+}
+
+static void put_waker(struct json_writer *w, const struct shown *s, frame_id waker)
+{
+    const struct frame *frame = &s->p->frames[waker];
+    string_id label = s->paths.label_of_frame[waker];
+    json_member_str(w, "waker", strings_get(&s->paths.labels, label));
+    if (frame->address && !frame->module)
+        json_member_u64(w, "waker_tid", frame->address);
 }
 
 static struct wait_group *group_of(struct waits *w, size_t row)
@@ -134,7 +143,7 @@ static void put_group(struct json_writer *w, const struct shown *s,
     json_member_u64(w, "label", g->function);
     json_member_str(w, "function", strings_get(&s->paths.labels, g->function));
     if (g->waker)
-        json_member_str(w, "waker", strings_get(&s->paths.labels, g->waker));
+        put_waker(w, s, g->waker);
     if (g->lock)
         json_member_str(w, "lock", profile_string(s->p, s->p->labels[g->lock].text));
     json_member_u64(w, "count", g->count);

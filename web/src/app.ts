@@ -211,7 +211,7 @@ export class App {
     }
 
     /* The filters of what is shown. */
-    private shownFilters(): Filter[] {
+    shownFilters(): Filter[] {
         const { filters, preview, wall, event } = this.state;
         const all = wall ? [{ verb: "wall-clock", text: this.profile?.events[event - 1]?.name ?? "" }, ...filters] : filters;
         return preview ? withTime(all, { verb: "time", text: "", from: preview[0], to: preview[1] }) : all;
@@ -394,12 +394,21 @@ export class App {
         this.look();
     }
 
-    async select(kind: number, box: number | null): Promise<void> {
+    select(kind: number, box: number | null): Promise<void> {
+        return this.selectBy(kind, box === null ? null : () => this.core.select(kind, box));
+    }
+
+    /* The box at a position of the chart; null: none is there. */
+    selectAt(kind: number, at: [number, number] | null): Promise<void> {
+        return this.selectBy(kind, at && (() => this.core.selectAt(kind, ...at)));
+    }
+
+    private async selectBy(kind: number, find: (() => Promise<BoxInfo | null>) | null): Promise<void> {
         const of = this.version;
         await this.inTurn(async () => {
             if (of !== this.version)
                 return; /* boxes have new numbers */
-            this.selected = box === null ? null : await this.core.select(kind, box);
+            this.selected = find ? await find() : null;
             this.selectedIn = kind;
             if (this.selected)
                 this.chose(this.selected.function);

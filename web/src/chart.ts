@@ -22,6 +22,8 @@ export interface ChartOptions {
     zoomInAddress: boolean; /* its zoom is part of the address */
 }
 
+const FRAME = 17; /* ms */
+
 /* A visible part of a chart; `to` is infinite for the end of the axis. */
 interface Window {
     from: number;
@@ -45,6 +47,7 @@ export class ChartView extends Viewport implements Steered {
     last: Drawing | null = null;
     drawn = { from: 0, to: 1, scroll: 0 };
     private requested = false; /* a request is pending */
+    private asked = 0; /* when the last picture was requested */
     private loads = 0; /* the last call of load() */
     private again = false;
     private version = -1;
@@ -369,7 +372,11 @@ export class ChartView extends Viewport implements Steered {
             return;
         }
         this.requested = true;
-        requestAnimationFrame(() => void this.draw());
+        const draw = (): void => void this.draw();
+        if (performance.now() - this.asked > FRAME)
+            queueMicrotask(draw); /* a click need not wait for the next frame */
+        else
+            requestAnimationFrame(draw);
     }
 
     private request(window: Window): Promise<Drawing> {
@@ -393,6 +400,7 @@ export class ChartView extends Viewport implements Steered {
         this.scroll = Math.min(this.scroll, this.most);
         const { window } = this;
         const version = this.app.version;
+        this.asked = performance.now();
         try {
             const drawing = await this.request(window);
             if (!this.disposed && version === this.app.version)
@@ -428,12 +436,21 @@ export class ChartView extends Viewport implements Steered {
 
     /* --- Reading the chart ------------------------------------------------------------------------ */
 
+    /* The row and the value below the pointer; null: there is no box. */
+    private positionAt(event: MouseEvent): [number, number] | null {
+        const row = this.rowAt(event.offsetY);
+        return row < 0 || row >= this.rows || event.offsetY < this.ruler ? null : [row, this.valueAt(event.offsetX)];
+    }
+
     /* The box below the pointer, or NONE. */
     boxAt(event: MouseEvent): Promise<number> {
-        const row = this.rowAt(event.offsetY);
-        if (row < 0 || row >= this.rows || event.offsetY < this.ruler)
-            return Promise.resolve(NONE);
-        return this.app.core.hit(this.options.kind, row, this.valueAt(event.offsetX));
+        const at = this.positionAt(event);
+        return at ? this.app.core.hit(this.options.kind, ...at) : Promise.resolve(NONE);
+    }
+
+    /* Selects the box below the pointer, with one request to the core. */
+    selectAt(event: MouseEvent): void {
+        void this.app.selectAt(this.options.kind, this.positionAt(event));
     }
 
     /* For users who do not see the canvas: the boxes that are wide enough to matter. */

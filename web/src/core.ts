@@ -3,7 +3,7 @@
 import type { Early } from "./early";
 import { shownName } from "./format";
 import type {
-    Argument, BoxInfo, ChartInfo, ComparisonInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, PeekInfo, ProfileInfo, Progress, Read, Reply,
+    Argument, BoxInfo, ChartInfo, ClassSum, ComparisonInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, PeekInfo, ProfileInfo, Progress, Read, Reply,
     Request, Shown,
     MemoryInfo, MemorySpan, SummaryInfo, TracksInfo, Traffic, TreeRow, WaitRow,
 } from "./protocol";
@@ -140,6 +140,7 @@ export class Core {
     hit = (kind: number, row: number, x: number) => this.number("core_hit", kind, row, x);
     box = (kind: number, box: number) => this.json<BoxInfo>("core_box", kind, box);
     select = (kind: number, box: number) => this.json<BoxInfo>("core_select", kind, box); /* and its function */
+    selectAt = (kind: number, row: number, x: number) => this.json<BoxInfo | null>("core_select_at", kind, row, x);
     step = (kind: number, box: number, way: number) => this.number("core_step", kind, box, way);
     nextMatch = (kind: number, box: number, back: boolean) =>
         this.number("core_next_match", kind, box, back ? 1 : 0);
@@ -154,6 +155,8 @@ export class Core {
     summary = () => this.shownJson<SummaryInfo>("core_summary");
     waits = () => this.shownJson<WaitRow[]>("core_waits");
     heat = (column: number, rows: number) => this.shownJson<HeatInfo>("core_heat", column, rows);
+    heatOfSide = (side: 0 | 1, filters: string, column: number, rows: number) => this.shownJson<HeatInfo>("core_heat_side", column, rows, side, filters);
+    histogram = (event: number, key: string) => this.shownJson<ClassSum[]>("core_histogram", event, key);
     graph = (functionShare: number, callShare: number, most: number) =>
         this.json<GraphInfo>("core_graph", functionShare, callShare, most);
     tracks = (side: number) => this.json<TracksInfo | null>("core_tracks", side);

@@ -19,6 +19,11 @@ export class Memory {
         return (this.app.profile?.events.findIndex((event) => event.name === name) ?? -1) + 1;
     }
 
+    /* The number of the shown event in the opened profile: a filtered one may have fewer. */
+    get shownEvent(): number {
+        return this.eventNamed(this.app.shown?.event_name ?? "") || (this.app.shown?.event ?? 1);
+    }
+
     layerName(layer: number): string {
         const found = this.info?.layers[layer];
         if (!found)

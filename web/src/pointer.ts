@@ -139,7 +139,7 @@ export class Pointer {
             return;
         }
         if (!grip.moved)
-            void this.chart.boxAt(event).then((box) => this.chart.app.select(this.chart.options.kind, box === NONE ? null : box));
+            this.chart.selectAt(event);
     }
 
     private async zoomTo(event: MouseEvent): Promise<void> {

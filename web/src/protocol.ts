@@ -206,6 +206,7 @@ export interface WaitRow {
     label: number;
     function: string;
     waker?: string;
+    waker_tid?: number;
     lock?: string;
     count: number;
     total: number;
@@ -219,6 +220,13 @@ export interface HeatInfo {
     column: number;
     span: number;
     cells: number[];
+}
+
+/* The samples with one value of a label. */
+export interface ClassSum {
+    value: string;
+    samples: number;
+    weight: number;
 }
 
 /* The tracks, processes and threads by activity; times are in ns. */

@@ -22,9 +22,10 @@ export const VIEWS = [
     ["heat", "Heat map"],
     ["summary", "Summary"],
     ["changes", "Changes"],
+    ["sizes", "Sizes"],
 ] as const;
 export const INVERTS: readonly string[] = ["left", "tree"]; /* views that can begin with the leaves */
-const NOT_LIVE: readonly string[] = ["time", "waits", "marks", "heat"]; /* views that the live page does not have */
+const NOT_LIVE: readonly string[] = ["time", "waits", "marks", "heat", "sizes"]; /* views that the live page does not have */
 
 /* A heap profile has no threads that run or wait. */
 const NOT_HEAP: readonly string[] = ["time", "waits", "marks"];
@@ -44,7 +45,8 @@ function isHeap({ profile }: Shows): boolean {
 
 /* The views of the shown profile: one is only for two. */
 export function viewsOf(app: Shows): (typeof VIEWS)[number][] {
-    const without = [...app.live ? NOT_LIVE : [], ...isHeap(app) ? NOT_HEAP : [], ...app.comparedWith ? [] : ["changes"]];
+    const without = [...app.live ? NOT_LIVE : [], ...isHeap(app) ? NOT_HEAP : [], ...app.comparedWith ? [] : ["changes"],
+        ...isHeap(app) && app.profile?.labelled && !app.comparedWith ? [] : ["sizes"]];
     return VIEWS.filter(([view]) => !without.includes(view));
 }
 

@@ -181,9 +181,12 @@ static void add_interpreted(struct finish *f, const struct perf_location *locati
 }
 
 /* The reason of a wait is found with its stack. */
-static void add_marker(struct finish *f, const struct perf_file *file)
+static void add_marker(struct finish *f, const struct perf_location *location,
+                       const struct perf_file *file)
 {
     struct frame frame = {.kind = file->marker};
+    if (file->marker == FRAME_WAKER)
+        frame.address = location->address; /* the thread ID */
     if (file->marker == FRAME_MARKER && str_equal(file->symbol, WAIT_MARK))
         return;
     frame.name = builder_string(f->b, file->symbol);
@@ -222,7 +225,7 @@ static bool make_runs(struct finish *f)
         size_t first = f->frame_count;
         prefetch_names(f, i);
         if (file->marker) {
-            add_marker(f, file);
+            add_marker(f, location, file);
         } else if (file->is_interpreted) {
             add_interpreted(f, location, file);
         } else if (p->jobs && p->jobs[i].count) {

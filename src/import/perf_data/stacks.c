@@ -131,8 +131,9 @@ static stack_id push_waker(struct perf_profile *p, stack_id stack, uint64_t wake
         if (p->arena.failed || builder_failed(&p->raw))
             return 0;
     }
-    string_id name = profile->threads[waker & UINT32_MAX].name;
-    return push_marker(p, stack, profile_string(profile, name), FRAME_WAKER, 0);
+    const struct thread *thread = &profile->threads[waker & UINT32_MAX];
+    uint64_t tid = thread->tid > 0 ? (uint64_t)thread->tid : 0;
+    return push_marker(p, stack, profile_string(profile, thread->name), FRAME_WAKER, tid);
 }
 
 /* Counts a truncated stack. Its path gets the marker in the free element before it. */

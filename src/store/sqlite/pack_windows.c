@@ -31,6 +31,26 @@ static sqlite3_stmt *prepare(struct packing *p, enum sqlite_statement which,
     return q;
 }
 
+/* When the first window begins that has another rate than those before it; `to` if all have
+ * the same. Windows that begin at the same time with different rates are not one: then it is that
+ * of both, and no window is before. */
+static uint64_t end_of_rate(struct packing *p, struct error *err)
+{
+    sqlite3_stmt *q = prepare(p, SQL_LIST_RATES, err);
+    uint64_t end = p->to;
+    double rate = 0;
+    for (bool first = true; q && end == p->to && sqlite3_step(q) == SQLITE_ROW;) {
+        if (first)
+            rate = sqlite3_column_double(q, 1);
+        else if (sqlite3_column_double(q, 1) != rate)
+            end = sqlite_u64(q, 0);
+        first = false;
+    }
+    if (q)
+        sqlite3_reset(q);
+    return end;
+}
+
 /* Whether there are several windows that can be one. Fills the facts of all. */
 static bool can_pack(struct packing *p, struct error *err)
 {
@@ -122,22 +142,34 @@ static bool replace_windows(struct packing *p, struct error *err)
     return ok;
 }
 
+/* Makes one window of those of each rate, so that rates stay exact. */
+static bool pack_rates(struct sqlite_store *s, uint64_t from, uint64_t to,
+                       struct error *err)
+{
+    struct error ignored;
+    bool ok = true;
+    while (ok && from < to) {
+        struct packing p = {.s = s, .from = from, .to = to};
+        uint64_t end = end_of_rate(&p, &ignored);
+        p.to = end;
+        if (can_pack(&p, &ignored) && read_rows(&p, &ignored))
+            ok = replace_windows(&p, err);
+        arena_deinit(&p.arena);
+        from = end > from ? end : from + 1;
+    }
+    return ok;
+}
+
 bool sqlite_pack_windows(struct sqlite_store *s, struct error *err)
 {
     uint64_t newest = s->known.newest / STORE_SECOND;
     uint64_t complete = newest > DELAY ? (newest - DELAY) / SPAN : 0;
-    struct packing p = {.s = s};
-    struct error ignored;
-    bool ok = true;
     if (s->packed + SPANS_BACK < complete)
         s->packed = complete - SPANS_BACK;
     if (s->packed >= complete)
         return true;
-    p.from = s->packed * SPAN * STORE_SECOND;
-    p.to = p.from + SPAN * STORE_SECOND;
-    if (can_pack(&p, &ignored) && read_rows(&p, &ignored))
-        ok = replace_windows(&p, err);
+    uint64_t from = s->packed * SPAN * STORE_SECOND;
+    bool ok = pack_rates(s, from, from + SPAN * STORE_SECOND, err);
     s->packed += ok;
-    arena_deinit(&p.arena);
     return ok;
 }

@@ -41,6 +41,7 @@ enum sqlite_statement {
     SQL_READ_WINDOWS,
     SQL_SUM_WINDOWS,
     SQL_LIST_WINDOWS,
+    SQL_LIST_RATES,
     SQL_REMOVE_WINDOWS,
     SQL_READ_STACK,
     SQL_READ_STACKS,
@@ -131,6 +132,11 @@ static inline uint64_t sqlite_u64(sqlite3_stmt *q, int column)
 }
 
 /* Binds the span, ns, whose windows SQL_READ_WINDOWS reads. */
+/* The losses of a window in the part [from, to) of its time: its losses scaled by the overlap,
+ * rounded so that those of parts that follow one another add up to all of them. */
+uint64_t sqlite_lost_in(const struct store_span *window, uint64_t lost, uint64_t from,
+                        uint64_t to);
+
 void sqlite_bind_windows(sqlite3_stmt *q, uint64_t from, uint64_t to);
 
 /* Creates the tables in a new file; otherwise checks that the file is a store of this

@@ -384,13 +384,33 @@ static bool read_sum(struct reading *r, struct str data, uint64_t start, uint64_
 
 /* --- Spans -------------------------------------------------------------------------- */
 
-/* Of a window that is only partly in the part, the losses count in the first part. */
+/* The losses until a time, ns. Milliseconds, so that products are less than 2^64. */
+static uint64_t lost_until(const struct store_span *window, uint64_t lost, uint64_t time)
+{
+    uint64_t ms = STORE_SECOND / 1000, most = SQLITE_WINDOW_MAX / ms;
+    if (time <= window->from)
+        return 0;
+    uint64_t length = (window->to - window->from) / ms;
+    uint64_t at = (time - window->from) / ms;
+    if (time >= window->to || length > most || at >= length)
+        return lost;
+    return lost / length * at + lost % length * at / length;
+}
+
+uint64_t sqlite_lost_in(const struct store_span *window, uint64_t lost, uint64_t from,
+                        uint64_t to)
+{
+    return to > from ? lost_until(window, lost, to) - lost_until(window, lost, from) : 0;
+}
+
 static bool read_window(struct reading *r, sqlite3_stmt *q, struct error *err)
 {
-    uint64_t start = sqlite_u64(q, 0), lost = sqlite_u64(q, 3);
+    uint64_t start = sqlite_u64(q, 0), from = r->part.from;
+    struct store_span window = {start, sqlite_u64(q, 1)};
+    uint64_t lost = sqlite_lost_in(&window, sqlite_u64(q, 3), from, r->part.to);
     r->b->profile->facts.rate = sqlite3_column_double(q, 2);
-    if (lost && (start >= r->part.from || r->part.from == r->span.from))
-        builder_lost(r->b, start, lost);
+    if (lost)
+        builder_lost(r->b, start > from ? start : from, lost);
     return read_rows(r, sqlite_bytes(q, 4), start, err);
 }
 

@@ -62,12 +62,13 @@ static bool add_windows(struct summing *m, struct error *err)
     bool ok = q != NULL;
     if (!ok)
         return false;
-    sqlite_bind_windows(q, m->start * STORE_SECOND, (m->start + m->step) * STORE_SECOND);
+    uint64_t from = m->start * STORE_SECOND, to = from + m->step * STORE_SECOND;
+    sqlite_bind_windows(q, from, to);
     while (ok && !m->too_large && (code = sqlite3_step(q)) == SQLITE_ROW) {
-        uint64_t start = sqlite_u64(q, 0) / STORE_SECOND;
+        struct store_span window = {sqlite_u64(q, 0), sqlite_u64(q, 1)};
         m->rate = sqlite3_column_double(q, 2);
-        m->lost += start >= m->start ? sqlite_u64(q, 3) : 0;
-        ok = add_data(m, sqlite_bytes(q, 4), start, err);
+        m->lost += sqlite_lost_in(&window, sqlite_u64(q, 3), from, to);
+        ok = add_data(m, sqlite_bytes(q, 4), window.from / STORE_SECOND, err);
     }
     if (ok && !m->too_large && code != SQLITE_DONE)
         ok = sqlite_failed(m->s, "cannot read the store", err);

@@ -34,6 +34,8 @@ static const char *const texts[SQL_COUNT] = {
                         "WHERE start>=?1 AND start<?2",
     [SQL_LIST_WINDOWS] = "SELECT start, end, rate, lost, data FROM window "
                          "WHERE start>=?1 AND start<?2 ORDER BY start, id",
+    [SQL_LIST_RATES] = "SELECT start, rate FROM window WHERE start>=?1 AND start<?2 "
+                       "ORDER BY start, id",
     [SQL_REMOVE_WINDOWS] = "DELETE FROM window WHERE start>=?1 AND start<?2",
     [SQL_READ_STACK] = "SELECT parent, frame FROM stack WHERE id=?1",
     [SQL_READ_STACKS] = "SELECT first, count, data FROM stacks WHERE first <= ?1 "

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { openFunction } from "../commands";
 import type { ChartView } from "../chart";
-import { baseName, count, points, shownName, signed, time, weight, weightUnit } from "../format";
+import { baseName, count, eventName, points, shownName, signed, time, weight, weightUnit } from "../format";
 import { Chart, type ComparisonInfo, type FunctionInfo, NONE, Sort } from "../protocol";
 import { ChartPane } from "./chart";
 import { Dot, Ends } from "./name";
@@ -25,7 +25,7 @@ function Figures({ app, info }: { app: App; info: ComparisonInfo }) {
     const ratio = base_total > 0 ? `, ${sign}${Math.abs((total / base_total - 1) * 100).toFixed(0)} %` : "";
     return (
         <dl class="sums">
-            <div><dt>{shownName(after?.event ?? "")}</dt><dd><b>{signed(total - base_total, unit)}</b> {weight(base_total, unit)} {"\u2192"} {weightUnit(total, unit)}{ratio}</dd></div>
+            <div><dt>{eventName({ name: after?.event ?? "", unit })}</dt><dd><b>{signed(total - base_total, unit)}</b> {weight(base_total, unit)} {"\u2192"} {weightUnit(total, unit)}{ratio}</dd></div>
             <div><dt>Samples</dt><dd>{count(Math.round(before?.samples ?? 0))} {"\u2192"} {count(Math.round(after?.samples ?? 0))}</dd></div>
             <div><dt>Changed by more than noise</dt><dd>{count(info.found)} {info.found === 1 ? "function" : "functions"}, {(info.explained * 100).toFixed(0)} % of all changes</dd></div>
             <div><dt>Method</dt><dd>{methodOf(info)}</dd></div>
@@ -84,7 +84,7 @@ function Table({ app, info }: { app: App; info: ComparisonInfo }) {
                 <span role="columnheader" title="The 95 % confidence interval of the change">Interval</span>
                 <span role="columnheader">Before</span>
                 <span role="columnheader">After</span>
-                <span role="columnheader">{info.found ? "What explains the change" : "Nothing changed by more than noise"}</span>
+                <span role="columnheader">{info.found ? "What explains the change" : "All within noise"}</span>
             </div>
             <Rows count={length} onRange={need} label="Functions that changed" role="rowgroup" keys={{ go: (to) => void go(to), enter }} showing={now} row={(at) => {
                 const f = rows.get(at);

@@ -50,10 +50,10 @@ export function ChartPane({ app, kind, flame, map = false, zoomInAddress = false
             made.dispose();
         };
     }, [app, kind]);
-    useEffect(() => {
+    useLayoutEffect(() => { /* not after the next frame */
         view?.update({ kind, flame, map, zoomInAddress });
     });
-    useEffect(() => {
+    useLayoutEffect(() => {
         if (view && follows)
             void view.load();
     }, [view, follows]);

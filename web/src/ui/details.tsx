@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 import { openFunction, openSource } from "../commands";
 import { ownerFilter } from "../filters";
@@ -133,7 +133,7 @@ interface Near {
 /* The heaviest callers and callees of the function. */
 function Neighbours({ app, of }: { app: App; of: FunctionInfo }) {
     const [near, setNear] = useState<Near | null>(null);
-    useEffect(() => {
+    useLayoutEffect(() => {
         let stale = false;
         void app.inTurn(async () => {
             const [top, callers, callees] = await Promise.all([app.core.children(Chart.Callers, 0), app.core.children(Chart.Callers, TOP), app.core.children(Chart.Callees, TOP)]);

@@ -4,7 +4,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { css, ink, mix, oklch, type Packed } from "../colors";
-import { time, weightUnit } from "../format";
+import { shownName, time, weightUnit } from "../format";
 import { useFocus } from "../lists";
 import type { HeatInfo, ProfileInfo } from "../protocol";
 
@@ -98,9 +98,36 @@ function paint(canvas: HTMLCanvasElement, heat: HeatInfo, most: number, dark: bo
     }
 }
 
+/* Of a comparison both maps, one above the other, with the same colours and columns. */
 export function HeatMap({ app }: { app: App }) {
+    const [extents, setExtents] = useState<Extent[]>([]);
+    if (!app.comparedWith)
+        return <OneMap app={app} />;
+    const measured = (side: 0 | 1) => (one: Extent): void => setExtents((known) => side ? [known[0] ?? one, one] : [one, known[1] ?? one]);
+    const of = extents.length ? { most: Math.max(...extents.map((one) => one.most)), columns: Math.max(...extents.map((one) => one.columns)) } : undefined;
+    return (
+        <div class="heats">
+            <section aria-label="Before"><h2>Before <span class="faint">{shownName(app.comparedWith)}</span></h2><OneMap app={app} side={0} of={of} onExtent={measured(0)} /></section>
+            <section aria-label="After"><h2>After <span class="faint">{shownName(app.name)}</span></h2><OneMap app={app} side={1} of={of} onExtent={measured(1)} /></section>
+        </div>
+    );
+}
+
+interface Extent {
+    most: number; /* the weight with the strongest colour */
+    columns: number;
+}
+
+interface MapProps {
+    app: App;
+    side?: 0 | 1; /* of a comparison: before, after */
+    of?: Extent | undefined; /* of both maps */
+    onExtent?(extent: Extent): void; /* of this map alone */
+}
+
+function OneMap({ app, side, of, onExtent }: MapProps) {
     const canvas = useRef<HTMLCanvasElement>(null), cells = useRef<HTMLDivElement>(null);
-    const [heat, setHeat] = useState<HeatInfo | null>(null);
+    const [got, setGot] = useState<HeatInfo | null>(null);
     const [why, setWhy] = useState("");
     const [from, setFrom] = useState<number | null>(null);
     const [at, setAt] = useState<{ ns: number; value: number } | null>(null);
@@ -108,13 +135,16 @@ export function HeatMap({ app }: { app: App }) {
         let stale = false;
         if (!app.profile)
             return undefined;
-        app.core.heat(...gridOf(app.profile)).then(
-            (info) => { if (!stale) { setHeat(info); setWhy(""); } },
-            (error: Error) => { if (!stale) { setHeat(null); setWhy(error.message); } });
+        const grid = gridOf({ ...app.profile, duration: app.profile.duration || app.tracks.info?.to || 1e9 });
+        const asked = side === undefined ? app.core.heat(...grid) : app.core.heatOfSide(side, JSON.stringify(app.shownFilters()), ...grid);
+        asked.then(
+            (info) => { if (!stale) { setGot(info); setWhy(""); onExtent?.({ most: info.cells.reduce((a, b) => Math.max(a, b), 0), columns: info.columns }); } },
+            (error: Error) => { if (!stale) { setGot(null); setWhy(error.message); } });
         return () => { stale = true; };
     }, [app.version]);
-    useFocus(cells, heat !== null);
-    const most = heat?.cells.reduce((a, b) => Math.max(a, b), 0) || 1;
+    const heat = got && { ...got, columns: Math.max(got.columns, of?.columns ?? 0) };
+    useFocus(cells, got !== null);
+    const most = of?.most || heat?.cells.reduce((a, b) => Math.max(a, b), 0) || 1;
     const span: [number, number] | null = from !== null && at && heat
         ? [Math.min(from, at.ns), Math.max(from, at.ns) + heat.column / heat.rows] : null;
     useEffect(() => {

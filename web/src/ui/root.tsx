@@ -18,6 +18,7 @@ import { HeatMap } from "./heat";
 import { LiveRoot } from "./live";
 import { HomeView } from "./home";
 import { Sandwich } from "./sandwich";
+import { Sizes } from "./sizes";
 import { Source } from "./source";
 import { Sheet } from "./sheet";
 import { Summary } from "./summary";
@@ -50,6 +51,8 @@ export function Content({ app }: { app: App }) {
             return <HeatMap app={app} />;
         case "summary":
             return <Summary app={app} />;
+        case "sizes":
+            return <Sizes app={app} />;
         case "changes":
             return <Changes app={app} />;
     }
@@ -114,7 +117,7 @@ function Status({ app }: { app: App }) {
             <span>
                 {preview && `Selected ${time(preview[1] - preview[0])} \u00b7 `}
                 {weightUnit(shown.total, shown.unit)}
-                {shown.unit !== "samples" && shown.event_name && !app.comparedWith && ` of ${eventName({ name: shown.event_name, unit: shown.unit })}`}
+                {shown.unit !== "samples" && shown.event_name && shown.event_name !== shown.unit && !app.comparedWith && ` of ${eventName({ name: shown.event_name, unit: shown.unit })}`}
                 {app.comparedWith && `, ${weightUnit(shown.base_total, shown.unit)} before`}
                 {shown.unit !== "samples" && ` \u00b7 ${count(shown.samples)} samples`}
             </span>

@@ -13,7 +13,7 @@ export function EventChoice({ app }: { app: App }) {
     const { shown, state } = app;
     if (!shown || (events.length < 2 && shown.unit === "samples" && !state.count))
         return null;
-    const now = state.wall ? "wall" : state.count ? "count" : String(shown.event);
+    const now = state.wall ? "wall" : state.count ? "count" : String(app.memory.shownEvent);
     return (
         <select aria-label="Weight" title={`${shownName(shown.event_name)} (${shown.unit})`} value={now} onChange={(event) => {
             const to = event.currentTarget.value;

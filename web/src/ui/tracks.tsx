@@ -288,7 +288,7 @@ function Foot({ app }: { app: App }) {
                     {LEGEND.map(([name, title]) => <span key={name}><i style={{ "--stroke": `var(--wait-${name})`, "--ground": `var(--wait-${name}-bg)` }} />{title}</span>)}
                 </span>
             )}
-            {!app.waits && info !== null && info.threads.length > 0 && <span>{info.threads.length} threads</span>}
+            {!app.waits && info !== null && info.threads.length > 0 && <span>{info.threads.length} {info.threads.length === 1 ? "thread" : "threads"}</span>}
             <MemoryTools app={app} />
         </div>
     );

@@ -80,7 +80,7 @@ export function Waits({ app }: { app: App }) {
                         <span class="name" role="cell"><i class="wait" style={{ "--stroke": `var(--wait-${row.reason})`, "--ground": `var(--wait-${row.reason}-bg)` }} /><Ends text={row.lock ? `${REASONS[row.reason]} ${shownName(row.lock)}` : REASONS[row.reason]} /></span>
                         <span class="name" role="cell"><button type="button" class="link" tabIndex={-1} title={shownName(row.function)}
                             onClick={(event) => { event.stopPropagation(); void openFunction(app, row.label); }}>{shownName(row.function) || "(unknown)"}</button></span>
-                        {woken && <span class="name" role="cell"><Ends text={shownName(row.waker ?? "").replace(" (waker)", "")} /></span>}
+                        {woken && <span class="name" role="cell"><Ends text={[shownName(row.waker ?? "").replace(" (waker)", ""), row.waker_tid].filter(Boolean).join(" ")} /></span>}
                     </div>
                 );
             }} />

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
+#include "base/index.h"
+#include "web/core/core.h"
+
+#define SAMPLES_LEAST ((size_t)1 << 16) /* fewer are fast as they are */
+#define ROWS_SHARE 4                    /* of the samples: with more rows it is no gain */
+#define SPACING_LEAST ((size_t)1 << 18) /* samples from one sum to the next */
+#define EXACT_MOST 9007199254740992.0   /* integers up to this are exact: 2^53 */
+
+/* State of making the rows. */
+struct condenser {
+    struct condensed *c;
+    struct arena scratch;
+    struct index index; /* of rows; the ids are row + 1 */
+    size_t row_cap;
+    double total; /* of the weights without their signs */
+    uint64_t count;
+    uint32_t last; /* row + 1 of the sample before */
+};
+
+struct key {
+    const struct sample *rows, *sample;
+};
+
+static bool is_same(const struct sample *a, const struct sample *b)
+{
+    return a->stack == b->stack && a->thread == b->thread && a->event == b->event;
+}
+
+static bool same_row(const void *context, uint32_t id)
+{
+    const struct key *k = context;
+    return is_same(&k->rows[id - 1], k->sample);
+}
+
+/* Sums of integers do not depend on their order, and parts of them can be subtracted. */
+static bool is_exact(struct condenser *k, const struct sample *s)
+{
+    double size = s->weight < 0 ? -s->weight : s->weight;
+    k->total += size;
+    k->count += s->count;
+    return s->rest == 0 && s->count <= UINT32_MAX && k->count <= UINT32_MAX &&
+           k->total <= EXACT_MOST && size == (double)(uint64_t)size;
+}
+
+/* The number of the sample's row, plus one; 0 if out of memory. */
+static uint32_t row_of(struct condenser *k, const struct sample *s)
+{
+    struct condensed *c = k->c;
+    if (k->last && is_same(&c->rows.samples[k->last - 1], s))
+        return k->last;
+    if (!index_reserve(&k->index, &k->scratch, 1) ||
+        !ARRAY_RESERVE(&c->arena, c->rows.samples, k->row_cap, c->rows.sample_count + 1))
+        return 0;
+    struct key key = {c->rows.samples, s};
+    uint32_t hash = (uint32_t)hash_mix(hash_pair(s->stack, s->thread), HASH_C ^ s->event);
+    struct index_slot *slot = index_find(&k->index, hash, same_row, &key);
+    if (!slot->id) {
+        uint32_t row = (uint32_t)c->rows.sample_count++;
+        c->rows.samples[row] = (struct sample){.time = TIME_NONE,
+                                               .thread = s->thread,
+                                               .cpu = row,
+                                               .event = s->event,
+                                               .stack = s->stack};
+        index_fill(&k->index, slot, hash, row + 1);
+    }
+    return slot->id;
+}
+
+/* Notes the sums of all rows so far. */
+static bool add_sums(struct condensed *c)
+{
+    struct row_sums *sums = &c->sums[c->sum_count];
+    sums->rows = c->rows.sample_count;
+    sums->weight = arena_alloc(&c->arena, (sums->rows + 1) * sizeof *sums->weight);
+    sums->count = arena_alloc(&c->arena, (sums->rows + 1) * sizeof *sums->count);
+    if (!sums->weight || !sums->count)
+        return false;
+    for (size_t i = 0; i < sums->rows; i++) {
+        sums->weight[i] = c->rows.samples[i].weight;
+        sums->count[i] = (uint32_t)c->rows.samples[i].count;
+    }
+    c->sum_count++;
+    return true;
+}
+
+/* False also if it is no gain. */
+static bool add_samples(struct condenser *k)
+{
+    struct condensed *c = k->c;
+    const struct profile *p = c->p;
+    uint64_t before = 0;
+    c->by_time = true;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        if (i % c->spacing == 0 && !add_sums(c))
+            return false;
+        k->last = is_exact(k, s) ? row_of(k, s) : 0;
+        if (!k->last || c->rows.sample_count > p->sample_count / ROWS_SHARE)
+            return false;
+        c->row_of[i] = k->last - 1;
+        c->rows.samples[k->last - 1].weight += s->weight;
+        c->rows.samples[k->last - 1].count += s->count;
+        c->by_time &= s->time != TIME_NONE && s->time >= before;
+        before = s->time;
+    }
+    return add_sums(c);
+}
+
+static bool can_be_condensed(const struct profile *p)
+{
+    return p->sample_count >= SAMPLES_LEAST && p->all_samples && !p->sample_labels &&
+           !p->facts.differential && !profile_find_kind(p, EVENT_LIVE);
+}
+
+void condensed_init(struct condensed *c, const struct profile *p)
+{
+    struct condenser k = {.c = c};
+    *c = (struct condensed){.p = p, .rows = *p};
+    if (!can_be_condensed(p))
+        return;
+    c->rows.samples = NULL;
+    c->rows.sample_count = 0;
+    c->spacing = p->sample_count / ROWS_SHARE / 4;
+    c->spacing = c->spacing < SPACING_LEAST ? SPACING_LEAST : c->spacing / 4;
+    c->row_of = arena_alloc(&c->arena, p->sample_count * sizeof *c->row_of);
+    c->sums = arena_zalloc(&c->arena, p->sample_count / c->spacing + 2, sizeof *c->sums);
+    c->made = c->row_of && c->sums && add_samples(&k);
+    arena_deinit(&k.scratch);
+    if (!c->made)
+        arena_deinit(&c->arena);
+}
+
+void condensed_deinit(struct condensed *c)
+{
+    arena_deinit(&c->arena);
+    *c = (struct condensed){0};
+}
+
+/* Adds the sums of all samples before `at` to the rows, or subtracts them: those of the nearest
+ * note, and the samples between it and `at`. */
+static void add_before(const struct condensed *c, size_t at, int sign,
+                       struct sample *rows)
+{
+    size_t count = c->p->sample_count, near = (at + c->spacing / 2) / c->spacing;
+    if (near >= c->sum_count || at == count)
+        near = at == count ? c->sum_count - 1 : c->sum_count - 2;
+    const struct row_sums *sums = &c->sums[near];
+    size_t from = near == c->sum_count - 1 ? count : near * c->spacing;
+    for (size_t i = 0; i < sums->rows; i++) {
+        rows[i].weight += sign * sums->weight[i];
+        rows[i].count += (uint64_t)((int64_t)sign * sums->count[i]);
+    }
+    int way = from < at ? sign : -sign;
+    for (size_t i = from < at ? from : at; i < (from < at ? at : from); i++) {
+        struct sample *row = &rows[c->row_of[i]];
+        row->weight += way * c->p->samples[i].weight;
+        row->count += (uint64_t)(way * (int64_t)c->p->samples[i].count);
+    }
+}
+
+bool condensed_span(const struct condensed *c, size_t from, size_t to, struct arena *a,
+                    struct profile *view)
+{
+    size_t count = c->rows.sample_count, used = 0;
+    struct sample *rows = arena_alloc(a, (count + 1) * sizeof *rows);
+    if (!rows)
+        return false;
+    memcpy(rows, c->rows.samples, count * sizeof *rows);
+    for (size_t i = 0; i < count; i++) {
+        rows[i].weight = 0;
+        rows[i].count = 0;
+    }
+    add_before(c, to, 1, rows);
+    add_before(c, from, -1, rows);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].count)
+            rows[used++] = rows[i];
+    *view = c->rows;
+    view->samples = rows;
+    view->sample_count = used;
+    return true;
+}
+
+bool condensed_expand(const struct condensed *c, const struct profile *rows, size_t from,
+                      size_t to, struct profile *full, struct arena *a, struct error *err)
+{
+    size_t used = 0;
+    uint32_t *found = arena_zalloc(a, c->rows.sample_count + 1, sizeof *found);
+    for (size_t i = 0; found && i < rows->sample_count; i++)
+        found[rows->samples[i].cpu] = (uint32_t)i + 1;
+    for (size_t i = from; found && i < to; i++)
+        used += found[c->row_of[i]] != 0;
+    struct sample *samples = found ? arena_alloc(a, (used + 1) * sizeof *samples) : NULL;
+    if (!samples)
+        return error_memory(err);
+    *full = *rows;
+    full->samples = samples;
+    full->sample_count = used;
+    for (size_t i = from; i < to; i++) {
+        uint32_t row = found[c->row_of[i]];
+        if (!row)
+            continue;
+        *samples = c->p->samples[i];
+        samples->thread = rows->samples[row - 1].thread;
+        samples->event = rows->samples[row - 1].event;
+        samples++->stack = rows->samples[row - 1].stack;
+    }
+    return true;
+}
