@@ -12,7 +12,8 @@
  *
  * Records of all lanes are ordered by their times: an allocation gets its time after it
  * was made, a release before it is made. The records of one lane are in their order there:
- * one with an earlier time than the one before has the time of that one.
+ * one with an earlier time than the one before has the time of that one; one with a time
+ * that has not come yet is damaged.
  *
  * The library unwinds with rules for single addresses. For an address without one, it
  * copies the stack; the collector unwinds the copy, and provides the rules. Each stack is
