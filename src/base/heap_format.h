@@ -11,7 +11,9 @@
  * the machine's byte order. The collector treats all of it as hostile.
  *
  * Records of all lanes are ordered by their times: an allocation gets its time after it
- * was made, a release before it is made.
+ * was made, a release before it is made. The records of one lane are in their order there:
+ * one with an earlier time than the one before has the time of that one; one with a time
+ * that has not come yet is damaged.
  *
  * The library unwinds with rules for single addresses. For an address without one, it
  * copies the stack; the collector unwinds the copy, and provides the rules. Each stack is
@@ -110,9 +112,11 @@ static inline uint64_t heap_rule_bucket(uint64_t address, uint64_t space)
 
 /* --- Time --------------------------------------------------------------------------- */
 
-/* The time stamp counter, before all that is stored later and after all that was read before: an
- * address that another thread has passed on is released later than it was allocated. */
-static inline uint64_t heap_ticks_early(void)
+/* The time stamp counter, before all that is stored later and after all that was read
+ * before: an address that another thread has passed on is released later than it was
+ * allocated, and memory that another thread has released is allocated later than that.
+ * rdtscp orders no more than this, and is slower. */
+static inline uint64_t heap_ticks(void)
 {
 #ifdef __x86_64__
     uint32_t low, high;
@@ -123,12 +127,13 @@ static inline uint64_t heap_ticks_early(void)
 #endif
 }
 
-/* The time stamp counter, after all that was done before, too. Takes twice as long. */
-static inline uint64_t heap_ticks(void)
+/* The same, without an order between it and other instructions: for a process with one
+ * thread, whose records are in the order of its lane. */
+static inline uint64_t heap_ticks_unordered(void)
 {
 #ifdef __x86_64__
-    uint32_t low, high, cpu;
-    __asm__ volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(cpu) : : "memory");
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high) : : "memory");
     return (uint64_t)high << 32 | low;
 #else
     return 0;

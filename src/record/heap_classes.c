@@ -15,12 +15,13 @@ unsigned heap_size_class(uint64_t size)
 
 unsigned heap_lifetime_class(uint64_t life, double unit_ns)
 {
-    double ns = (double)life * unit_ns, end = 1000;
+    static const double ends[HEAP_LIFETIMES - 1] = {1e3, 1e4, 1e5,  1e6, 1e7,
+                                                    1e8, 1e9, 1e10, 1e11};
+    double ns = (double)life * unit_ns;
     unsigned number = 0;
-    while (number < HEAP_LIFETIMES - 1 && ns >= end) {
-        number++;
-        end *= 10;
-    }
+    /* without branches: which class it is cannot be predicted */
+    for (unsigned i = 0; i < HEAP_LIFETIMES - 1; i++)
+        number += ns >= ends[i];
     return number;
 }
 

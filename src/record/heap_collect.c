@@ -35,7 +35,7 @@ struct lane {
     char *ring; /* mapped twice; NULL: not mapped yet */
     struct heap_origin origin;
     uint64_t claimed, head, tail; /* as of this pass; tail: what was applied */
-    uint64_t next;                /* time of the record at the tail */
+    uint64_t next;                /* time of the record at the tail, not before `last` */
     uint64_t last;                /* time of the last record that was applied */
     bool is_used;
     bool is_busy; /* a record was being written when this pass began */
@@ -56,6 +56,7 @@ struct collector {
     size_t used_count;
     size_t open_count; /* lanes that threads have claimed */
     uint64_t limit;    /* all records of before this time are known */
+    uint64_t latest;   /* no record of this pass can have a later time */
     uint64_t lost;
     uint64_t start_ns; /* when the time of the records is 0 */
     uint64_t end;      /* of the recording, in units of unit_ns */
@@ -70,12 +71,26 @@ static struct str lane_bytes(const struct lane *l)
                         (size_t)(l->head - l->tail)};
 }
 
-/* Reads the time of the lane's next record. */
-static bool lane_has_record(struct lane *l)
+/* A damaged lane is skipped up to its head. */
+static void lane_skip(struct collector *c, struct lane *l)
+{
+    c->events->damaged++;
+    l->tail = l->head;
+    __atomic_store_n(&c->shared->lanes[l - c->lanes].tail, l->tail, __ATOMIC_RELEASE);
+}
+
+/* Reads the time of the lane's next record. A time that has not come yet is damaged: all
+ * later records of the lane would get it. */
+static bool lane_has_record(struct collector *c, struct lane *l)
 {
     if (l->head == l->tail)
         return false;
-    l->next = heap_event_time(lane_bytes(l));
+    uint64_t time = heap_event_time(lane_bytes(l));
+    if (time > c->latest) {
+        lane_skip(c, l);
+        return false;
+    }
+    l->next = time > l->last ? time : l->last;
     return true;
 }
 
@@ -146,13 +161,17 @@ static void find_records(struct collector *c)
         c->events->unit_ns = (double)(os_clock_monotonic() - c->start_ns) / (double)time;
     c->limit = time > VISIBLE_AFTER ? time - VISIBLE_AFTER : 0;
     c->used_count = c->open_count = 0;
+    for (uint32_t i = 0; i < HEAP_LANES; i++)
+        if (lane_open(c, i)) {
+            c->open_count++;
+            lane_read(c, i);
+        }
+    c->latest = now(c) + VISIBLE_AFTER;
     for (uint32_t i = 0; i < HEAP_LANES; i++) {
         struct lane *l = &c->lanes[i];
-        if (!lane_open(c, i))
+        if (!l->is_used)
             continue;
-        c->open_count++;
-        lane_read(c, i);
-        if (lane_has_record(l))
+        if (lane_has_record(c, l))
             c->used[c->used_count++] = i;
         else if (l->is_busy && l->last < c->limit)
             c->limit = l->last;
@@ -213,24 +232,23 @@ struct batch {
     size_t count;
 };
 
-/* Reads records up to a time; a damaged lane is skipped up to its head. */
+/* Reads records up to a time. */
 static void read_batch(struct collector *c, struct lane *l, uint64_t until,
                        struct batch *b)
 {
     b->count = 0;
     do {
         struct heap_entry *entry = &b->entries[b->count];
-        struct str bytes = lane_bytes(l);
-        size_t length = heap_event_read(entry, bytes);
-        l->last = l->next;
-        l->tail += length ? length : bytes.len;
+        size_t length = heap_event_read(entry, lane_bytes(l));
         if (!length) {
-            c->events->damaged++;
+            lane_skip(c, l);
             break;
         }
+        entry->time = l->last = l->next;
+        l->tail += length;
         heap_events_prefetch(c->events, &l->origin, entry);
         b->count++;
-    } while (b->count < BATCH && lane_has_record(l) && l->next <= until);
+    } while (b->count < BATCH && lane_has_record(c, l) && l->next <= until);
 }
 
 /* Applies the lane's records up to a time. Returns their number. */
@@ -245,7 +263,7 @@ static size_t apply_lane(struct collector *c, uint32_t number, uint64_t until)
             heap_events_apply(c->events, &l->origin, &b.entries[i]);
         applied += b.count;
         __atomic_store_n(&c->shared->lanes[number].tail, l->tail, __ATOMIC_RELEASE);
-    } while (lane_has_record(l) && l->next <= until);
+    } while (lane_has_record(c, l) && l->next <= until);
     return applied;
 }
 

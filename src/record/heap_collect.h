@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a program with libstoke_heap.so loaded, or attaches it to a running process, or
- * waits for programs that another process starts with it, and applies the records that it and its children write to shared memory
- * (base/heap_format.h), until the program ends, the duration is over, or a signal
- * requests the end. */
+ * waits for programs that another process starts with it, and applies the records that it
+ * and its children write to shared memory (base/heap_format.h), until the program ends,
+ * the duration is over, or a signal requests the end. */
 #ifndef STOKE_RECORD_HEAP_COLLECT_H
 #define STOKE_RECORD_HEAP_COLLECT_H
 

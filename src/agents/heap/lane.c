@@ -11,6 +11,10 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+#if __has_include(<sys/single_threaded.h>) /* glibc 2.32 */
+#include <sys/single_threaded.h>
+#define SINGLE_THREADED
+#endif
 
 /* Room that is left free for signal handlers that interrupt a record. */
 #define MARGIN (4 * (uint64_t)HEAP_RECORD_MAX)
@@ -151,13 +155,22 @@ static uint64_t seconds(void)
 
 /* --- Records ----------------------------------------------------------------------- */
 
-static uint64_t when(unsigned kind)
+/* Whether no other thread of the process runs. */
+static inline bool is_alone(void)
+{
+#ifdef SINGLE_THREADED
+    return __libc_single_threaded;
+#else
+    return false;
+#endif
+}
+
+static inline uint64_t when(unsigned kind)
 {
     struct timespec now;
     uint64_t time;
     if (__builtin_expect(heap_shared->has_ticks, 1)) {
-        bool is_release = kind == HEAP_FREED || kind == HEAP_MOVING;
-        time = is_release ? heap_ticks_early() : heap_ticks();
+        time = is_alone() ? heap_ticks_unordered() : heap_ticks();
     } else {
         clock_gettime(CLOCK_MONOTONIC, &now);
         time = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
@@ -197,8 +210,8 @@ static bool wait_for_room(uint64_t need, uint64_t tail)
     return false;
 }
 
-/* The slow path of has_room. Does not wait in a signal handler that interrupted a
- * record. */
+/* The slow path of begin. Does not wait in a signal handler that interrupted a record.
+ * errno remains what it was. */
 static __attribute__((noinline)) bool finds_room(uint64_t need)
 {
     uint64_t tail = read_tail();
@@ -206,7 +219,10 @@ static __attribute__((noinline)) bool finds_room(uint64_t need)
         return true;
     if (own.depth || own.stalled_at == tail + 1 || lane_is_confined())
         return false;
-    return wait_for_room(need, tail);
+    int before = errno;
+    bool is_found = wait_for_room(need, tail);
+    errno = before;
+    return is_found;
 }
 
 /* An addition that a signal handler cannot interrupt. */
@@ -366,15 +382,17 @@ static __attribute__((noinline)) bool finds_lane(void)
         own.skips--;
         return false;
     }
+    int before = errno;
     own.is_starting = true;
     __atomic_fetch_add(&claiming, 1, __ATOMIC_SEQ_CST);
     bool is_claimed = claim();
     __atomic_fetch_sub(&claiming, 1, __ATOMIC_SEQ_CST);
     own.is_starting = false;
+    errno = before;
     return is_claimed;
 }
 
-/* Whether the thread has a lane; claims one if it has none. */
+/* Whether the thread has a lane; claims one if it has none. errno remains what it was. */
 static bool has_lane(void)
 {
     if (__builtin_expect(own.generation == generation && own.lane, 1))
@@ -395,7 +413,6 @@ bool lane_put(const struct lane_record *r)
 
 void lane_put_short(enum heap_record_kind kind, uint64_t second, uint64_t size)
 {
-    int before = errno;
     bool is_long = kind == HEAP_ALLOCATED;
     uint64_t *to = has_lane() ? (uint64_t *)(void *)begin(is_long ? 24 : 16) : NULL;
     if (to) {
@@ -405,16 +422,12 @@ void lane_put_short(enum heap_record_kind kind, uint64_t second, uint64_t size)
             to[2] = size;
         publish();
     }
-    errno = before;
 }
 
 struct lane_private *lane_private(void)
 {
-    int before = errno;
-    bool is_ready = has_lane();
-    errno = before;
-    return is_ready ? (struct lane_private *)(void *)(own.ring + 2 * HEAP_LANE_SIZE)
-                    : NULL;
+    return has_lane() ? (struct lane_private *)(void *)(own.ring + 2 * HEAP_LANE_SIZE)
+                      : NULL;
 }
 
 /* --- The process ------------------------------------------------------------------- */

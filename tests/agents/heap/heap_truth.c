@@ -103,6 +103,60 @@ static NOINLINE void across(void)
         free(blocks[i]);
 }
 
+#define GIVEN 200
+
+/* The blocks of `later`, and its two threads where they pass them on. */
+struct given {
+    void *blocks[GIVEN];
+    pthread_barrier_t barrier;
+};
+
+static NOINLINE void give(void **blocks)
+{
+    for (int i = 0; i < GIVEN; i++)
+        blocks[i] = malloc(40);
+    sink = NULL;
+}
+
+static NOINLINE void give_again(void **blocks)
+{
+    for (int i = 0; i < GIVEN; i++)
+        blocks[i] = malloc(41);
+    sink = NULL;
+}
+
+/* Frees blocks, and allocates others at the same addresses. */
+static NOINLINE void *take(void *memory)
+{
+    struct given *g = memory;
+    for (int i = 0; i < GIVEN; i++)
+        free(g->blocks[i]);
+    give_again(g->blocks);
+    pthread_barrier_wait(&g->barrier);
+    pthread_barrier_wait(&g->barrier);
+    return NULL;
+}
+
+/* The process has one thread, then two, and one again: each frees at once what the other
+ * one has just allocated. 5 blocks of each round remain. */
+static NOINLINE void later(void)
+{
+    struct given g;
+    pthread_t thread;
+    pthread_barrier_init(&g.barrier, NULL, 2);
+    for (int round = 0; round < 20; round++) {
+        give(g.blocks);
+        pthread_create(&thread, NULL, take, &g);
+        pthread_barrier_wait(&g.barrier);
+        for (int i = 0; i < GIVEN / 2; i++)
+            free(g.blocks[i]);
+        pthread_barrier_wait(&g.barrier);
+        pthread_join(thread, NULL);
+        for (int i = GIVEN / 2; i < GIVEN - 5; i++)
+            free(g.blocks[i]);
+    }
+}
+
 static NOINLINE void *storm(void *rounds)
 {
     for (size_t i = 0; i < (size_t)rounds; i++) {
@@ -468,7 +522,8 @@ int main(int count, char **words)
                  {"sizes", sizes},         {"closes", closes},
                  {"waits", waits},         {"deeper", deeper},
                  {"prologues", prologues}, {"crowd", crowd},
-                 {"moments", moments},     {"histograms", histograms}};
+                 {"moments", moments},     {"histograms", histograms},
+                 {"later", later}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (strcmp(name, cases[i].name) == 0)
             cases[i].run();
