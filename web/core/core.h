@@ -478,7 +478,18 @@ struct condensed {
         uint32_t *count;
     } * sums; /* of the samples before i * spacing; the last ones of all */
     size_t sum_count;
+    struct event_sums
+        *by_event; /* before i * CONDENSED_STEP, the events adjacent; NULL: many events */
 };
+
+#define CONDENSED_STEP 64
+
+struct event_sums {
+    double weight, count;
+};
+
+/* The sums of the samples of the event before `at`; by_event must be made. */
+struct event_sums condensed_before(const struct condensed *c, event_id event, size_t at);
 
 /* `p` must remain until condensed_deinit. */
 void condensed_init(struct condensed *c, const struct profile *p);
@@ -567,6 +578,7 @@ struct heat_of {
     const struct profile *p;
     event_id event;
     bool count;
+    const struct condensed *sums; /* of p: its samples need not all be read; or NULL */
 };
 
 /* Columns of `column` ns from the first sample on, each divided into `rows` slots:
