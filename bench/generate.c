@@ -4,6 +4,7 @@
  *   perf         perf script text, about 40 frames per sample, one comm in fifty unique
  *   perf-comms   the same, every comm unique
  *   threads      perf script text of 5,000 threads in 40 processes, six frames per sample
+ *   waits        the same, one sample in eight is the end of a wait of its thread
  *   dtrace       the same stacks as DTrace prints them
  *   samples      the same stacks folded, one line per sample
  *   folded       folded lines of about 1000 bytes, distinct, sorted
@@ -31,6 +32,7 @@
 #define PROCESSES 40
 #define PROCESS_THREADS 125
 #define SHORT_DEPTH 6
+#define WAITS 8 /* of so many samples one is a wait */
 
 struct function {
     char *name;
@@ -246,21 +248,38 @@ static void write_perf(const struct walk *w, uint64_t number, bool unique)
     write_frames(w);
 }
 
+/* The header of a sample of a thread at `ns`; of a wait, its reason too. A wait is shorter than the time
+ * since the thread's last sample. */
+static void write_thread_head(uint32_t process, uint32_t thread, uint64_t ns, bool waits)
+{
+    static const char *const reasons[] = {"lock", "io", "sleep", "network"};
+    static uint64_t last[PROCESSES][PROCESS_THREADS];
+    uint32_t pid = 2000 + process * PROCESS_THREADS;
+    uint64_t since = ns - last[process][thread];
+    waits =
+        waits && last[process][thread]; /* so the first event of the file is the CPU's */
+    uint32_t most = since < 100000000 ? (uint32_t)since : 100000000;
+    uint32_t value = waits ? 1 + random_below(most) : 100000 + random_below(900000);
+    last[process][thread] = ns;
+    wrote(printf("service-%-8u %5u/%-5u [%03u] %5llu.%09llu: %10u %s: \n", process, pid,
+                 pid + thread, random_below(16), (unsigned long long)(ns / 1000000000),
+                 (unsigned long long)(ns % 1000000000), value,
+                 waits ? "off-cpu" : "cycles:P"));
+    if (waits)
+        wrote(printf("\t%16x [%s] ([%s])\n", 0, PICK(reasons), "off-cpu"));
+}
+
 /* The busier half of the processes has most samples. */
-static void write_thread(void)
+static void write_thread(bool some_wait)
 {
     static uint64_t ns = 4096123456789u;
     uint32_t process =
         random_below(4) ? random_below(PROCESSES / 2) : random_below(PROCESSES);
-    uint32_t pid = 2000 + process * PROCESS_THREADS;
     struct walk w = {.depth = 0};
     uint32_t at = process;
     ns += 1000 + random_below(3000);
-    wrote(printf("service-%-8u %5u/%-5u [%03u] %5llu.%06llu: %10u cycles:P: \n", process,
-                 pid, pid + random_below(PROCESS_THREADS), random_below(16),
-                 (unsigned long long)(ns / 1000000000),
-                 (unsigned long long)(ns / 1000 % 1000000),
-                 100000 + random_below(900000)));
+    write_thread_head(process, random_below(PROCESS_THREADS), ns,
+                      some_wait && random_below(WAITS) == 0);
     while (w.depth < SHORT_DEPTH) {
         uint32_t callee = 0;
         while (callee < CALLEES - 1 && random_below(100) < straying(w.depth))
@@ -356,10 +375,11 @@ static void write_deep(bool folded)
 /* Writes samples of one format up to the requested number of bytes. */
 static void write_samples(const char *kind, size_t bytes)
 {
+    bool some_wait = strcmp(kind, "waits") == 0;
     for (uint64_t n = 0; written < bytes; n++) {
         struct walk w;
-        if (strcmp(kind, "threads") == 0) {
-            write_thread();
+        if (some_wait || strcmp(kind, "threads") == 0) {
+            write_thread(some_wait);
             continue;
         }
         make_walk(&w);
@@ -381,7 +401,7 @@ static bool is_one_of(const char *kind, const char *const *kinds)
 
 int main(int argc, char **argv)
 {
-    static const char *const samples[] = {"perf",   "perf-comms", "threads",
+    static const char *const samples[] = {"perf",   "perf-comms", "threads", "waits",
                                           "dtrace", "samples",    NULL};
     static const char *const lines[] = {"folded", "shuffled", NULL};
     static const char *const deep[] = {"deep-perf", "deep-folded", NULL};

@@ -11,7 +11,7 @@ const build = process.env.STOKE_BUILD;
 const PICTURE_MOST = 1000; /* ms */
 const FRAME_MOST = 17.5; /* ms between two frames: 60 per second, with the clock's inaccuracy */
 const ANSWER_MOST = 50; /* ms */
-const SAMPLE_BYTES = 690; /* of the text of `generate threads` */
+const SAMPLE_BYTES = 690; /* of the text of `generate waits` */
 const FRAMES = 240;
 const SCROLLED = 46; /* pixels per frame */
 const CLICKS = 9; /* in each view */
@@ -45,8 +45,8 @@ function made(folder, name, command) {
 
 const perf = (folder, megabytes) => made(folder, `perf-${megabytes}.txt`, `"$1" perf ${megabytes} >"$3"`);
 const threads = (folder, megabytes) => made(folder, `threads-${megabytes}.txt`, `"$1" threads ${megabytes} >"$3"`);
-const samples = (folder, millions) => made(folder, `threads-${millions}-million.stoke`,
-    `"$1" threads ${Math.ceil(millions * SAMPLE_BYTES)} | "$2" convert -q --to stoke -o "$3" -`);
+const samples = (folder, millions) => made(folder, `waits-${millions}-million.stoke`,
+    `"$1" waits ${Math.ceil(millions * SAMPLE_BYTES)} | "$2" convert -q --to stoke -o "$3" -`);
 
 /* --- The first picture --------------------------------------------------------------------- */
 
@@ -265,7 +265,7 @@ async function filters(page) {
 
 const CLICKED = [
     ["Flame graph", boxes], ["Time order", boxes], ["Functions", ".functions .row[role=row]"], ["Tree", ".calls .row[role=row]"],
-    ["Call graph", null], ["Source", null], ["Heat map", null], ["Summary", null],
+    ["Call graph", null], ["Source", null], ["Heat map", null], ["Waits", ".waits-table .row[role=row]"], ["Marks", null], ["Summary", null],
 ];
 
 async function tab(page, title) {
@@ -293,9 +293,16 @@ async function clicks(browser, { folder, millions }) {
     console.log(`clicks at ${count} samples; the file is open after ${seconds.toFixed(1)} s, ${cpu.toFixed(1)} s of CPU (${load()}):`);
     for (const [title, where] of CLICKED) {
         const first = await tab(page, title);
-        limit(`${title}: opened the first time, ${first.messages} messages`, first.ms, ANSWER_MOST, "ms");
+        limit(`${title}: opened the first time, ${first.messages} messages, ${first.cpu.toFixed(0)} ms of CPU`, first.ms, ANSWER_MOST, "ms");
         if (where)
             await clicksIn(page, title, where);
+    }
+    await tab(page, "Flame graph");
+    const inverted = page.locator("[role=switch], label, button", { hasText: /^Inverted$/ }).first();
+    for (const what of ["the first time", "and back"]) {
+        const at = await inverted.boundingBox();
+        const { ms, messages, cpu: used } = await click(page, { x: at.x + at.width / 2, y: at.y + at.height / 2 });
+        limit(`Inverted, ${what}: ${messages} messages, ${used.toFixed(0)} ms of CPU`, ms, ANSWER_MOST, "ms");
     }
     const again = [];
     for (const [title] of CLICKED)

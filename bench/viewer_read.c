@@ -60,13 +60,15 @@ int main(int argc, char **argv)
     step("show");
     if (!chart_of_time(&in_time, &shown, &err))
         return 1;
-    chart_sum_up(&in_time, &shown);
     step("time");
+    if (!chart_need(&in_time, 0, in_time.rows, &err))
+        return 1;
+    step("lanes");
     if (!tree_init(&down, &shown, TREE_DOWN, 0, ORDER_SIZE, &err) ||
         !chart_of_tree(&heavy, &down, false, &err))
         return 1;
     chart_sum_up(&heavy, &shown);
     step("heavy");
-    printf("boxes %u\n", in_time.row_first[in_time.rows]);
+    printf("boxes %u\n", in_time.count);
     return 0;
 }

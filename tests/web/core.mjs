@@ -296,7 +296,7 @@ function checkPart() {
     core.feed(bytes, "x.folded", 1 << 20);
     const part = core.json("core_partial");
     const shown = core.json("core_show", "[]", 0, 0);
-    const chart = core.json("core_chart", 4, 0);
+    const chart = allLanes(core);
     const second = core.json("core_partial");
     const again = core.json("core_show", "[]", 0, 0);
     core.call("core_feed", 0, 1);
@@ -316,13 +316,20 @@ function checkPart() {
             ? "" : JSON.stringify([stopped, rest]));
 }
 
+/* The chart by time with the boxes of all lanes, which are made when they are needed. */
+function allLanes(core) {
+    const { to, rows } = core.json("core_chart", 4, 0);
+    core.call("core_draw", 4, 0, to, 100, 0, rows);
+    return core.json("core_chart", 4, 0);
+}
+
 /* A row of many boxes, summed up by level, covers the same ranges as its boxes at low
  * zoom, and has the same boxes at high zoom. */
 function checkLevels() {
     const core = new Core();
     core.open(encoder.encode(lines(300000)), "x.folded");
     core.call("core_show", "[]", 0, 0);
-    const info = core.json("core_chart", 4, 0);
+    const info = allLanes(core);
     const row = info.rows - 1;
     const draw = (from, to, width) => {
         core.call("core_draw", 4, from, to, width, row, row + 1);
@@ -364,7 +371,7 @@ function checkWaits() {
     sample(170, "cpu-clock", 10, "main", "work"); /* after a gap of 40: more than a period */
     core.open(encoder.encode(text.join("\n")), "perf.txt");
     core.call("core_show", "[]", 1, 0);
-    const info = core.json("core_chart", 4, 0);
+    const info = allLanes(core);
     const boxes = Array.from({ length: info.boxes }, (_, i) => core.json("core_box", 4, i))
         .map((b) => [b.row, b.function.name, b.from / 1e6, b.to / 1e6, (b.waiting / 1e6).toFixed(0), b.off].join(" ")).sort();
     const want = ["1 main 0 130 102 false", "1 main 170 180 0 false",
@@ -387,7 +394,7 @@ function checkFarLooks() {
     }
     core.open(encoder.encode(text.join("\n")), "perf.txt");
     core.call("core_show", "[]", 1, 0);
-    const info = core.json("core_chart", 4, 0);
+    const info = allLanes(core);
     const wrong = [], seen = new Set();
     for (const part of [1, 0.3, 0.02]) {
         core.call("core_draw", 4, 0, info.to * part, 1000, 1, 3);
@@ -937,6 +944,82 @@ function manySamples() {
     return encoder.encode(text.join("\n"));
 }
 
+/* Boxes of lanes are the same in whatever order the lanes are made, and whatever makes them. */
+function checkLanes() {
+    const bytes = manySamples(), wrong = [];
+    const opened = () => {
+        const core = new Core();
+        core.open(bytes, "perf.txt");
+        core.json("core_show", "[]", 2, 0);
+        core.call("core_color", 0);
+        return { core, ...core.json("core_chart", 4, 0) };
+    };
+    const shown = (core, box) => {
+        const { row, from, to, off, waiting, stack } = core.json("core_box", 4, box);
+        return JSON.stringify([row, from, to, off, waiting, stack]);
+    };
+    const drawn = ({ core, to, lanes }, order, part) => order(lanes).map((lane) => {
+        core.call("core_draw", 4, 0.4 * to, 0.4 * to + part * to, 300, lane.row, lane.row + lane.rows);
+        const words = new Uint32Array(core.reply().slice().buffer);
+        return Array.from({ length: words.length / 6 }, (_, i) => {
+            const at = 6 * i;
+            return [words[at], words[at + 1], words[at + 2], words[at + 4], words[at + 5], shown(core, words[at + 3])].join();
+        });
+    }).flat().sort().join("\n");
+    const forward = (lanes) => lanes, backward = (lanes) => [...lanes].reverse();
+    for (const part of [0.0005, 0.02, 0.3]) {
+        const one = opened(), other = opened();
+        const all = drawn(one, forward, part);
+        if (all !== drawn(other, backward, part) || all !== drawn(other, forward, part) || one.lanes.length !== 24)
+            wrong.push(`boxes of ${part} in another order`);
+    }
+    const all = opened(), lazy = opened();
+    const { boxes } = allLanes(all.core);
+    if (lazy.boxes !== 0 || drawn(lazy, (lanes) => lanes.slice(0, 1), 1) === "" || !(lazy.core.json("core_chart", 4, 0).boxes < boxes / 6))
+        wrong.push("lanes that are not visible are made");
+    let seed = 7;
+    for (let i = 0; i < 300; i++) {
+        seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
+        const row = seed % all.rows, x = ((seed >>> 8) / 2 ** 24) * all.to;
+        const [a, b] = [all, lazy].map(({ core }) => core.calls.core_hit(4, row, x) >>> 0);
+        const none = 2 ** 32 - 1;
+        if ((a === none) !== (b === none) || (a !== none && shown(all.core, a) !== shown(lazy.core, b)))
+            wrong.push(`row ${row} at ${x}`);
+        for (const way of a === none ? [] : [0, 1, 2, 3]) {
+            const next = [[all, a], [lazy, b]].map(([{ core }, box]) => [core, core.calls.core_step(4, box, way) >>> 0])
+                .map(([core, box]) => (box === none ? "none" : shown(core, box)));
+            if (next[0] !== next[1])
+                wrong.push(`step ${way} from row ${row} at ${x}: ${next}`);
+        }
+    }
+    checkMatches(opened, shown, wrong);
+    report("boxes of lanes do not depend on the order in which they are made", wrong.slice(0, 5).join("\n"));
+}
+
+/* Going from match to match, forwards and back, meets each once, row by row. */
+function checkMatches(opened, shown, wrong) {
+    const none = 2 ** 32 - 1;
+    const { core } = opened();
+    const text = "leaf3";
+    core.json("core_search", text, 0);
+    const first = core.calls.core_next_match(4, none, 0) >>> 0, met = [];
+    let box = first;
+    do {
+        met.push(box);
+        box = core.calls.core_next_match(4, box, 0) >>> 0;
+    } while (box !== first && met.length < 1e6);
+    const { boxes } = core.json("core_chart", 4, 0);
+    const all = Array.from({ length: boxes }, (_, i) => i).filter((i) => core.json("core_box", 4, i).function.name === text);
+    if (JSON.stringify(all) !== JSON.stringify([...met].sort((a, b) => a - b)) || all.length < 1000)
+        wrong.push(`${met.length} matches instead of ${all.length}`);
+    const back = [core.calls.core_next_match(4, none, 1) >>> 0];
+    while (back.length < met.length)
+        back.push(core.calls.core_next_match(4, back[back.length - 1], 1) >>> 0);
+    const rowOf = (i) => JSON.parse(shown(core, i))[0];
+    if (back.reverse().join() !== met.join() || rowOf(met[0]) > rowOf(met[met.length - 1]))
+        wrong.push("matches backwards");
+}
+
 /* What the page may show of the shown profile, without the numbers of labels, nodes and boxes. */
 function allViews(core) {
     const named = (value) => JSON.stringify(value, (key, one) => (["label", "labels", "node"].includes(key) ? undefined : one));
@@ -960,7 +1043,7 @@ function allViews(core) {
     parts.functions = named(core.json("core_function_rows", 0, functions));
     parts.graph = named(core.json("core_graph", 0, 0, 1000).nodes?.length);
     parts.waits = named(core.json("core_waits"));
-    parts.heat = named(core.json("core_heat", 1e6, 10));
+    parts.heat = [[1e6, 10], [37e5, 7], [1e9, 1], [1e4, 50], [12345.5, 3]].map((grid) => named(core.json("core_heat", ...grid))).join();
     parts.folded = core.folded();
     return parts;
 }
@@ -1001,6 +1084,7 @@ checkCondensed();
 checkAtOnce();
 checkNarrowed();
 checkAside();
+checkLanes();
 checkProcessFrames();
 checkTracks();
 checkTrackWindows();

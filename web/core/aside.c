@@ -22,7 +22,8 @@ static size_t bytes_shown(void)
     for (unsigned i = 0; i < TREE_COUNT; i++)
         bytes += core.trees[i].arena.total;
     for (unsigned i = 0; i < CHART_COUNT; i++)
-        bytes += core.charts[i].arena.total;
+        bytes += core.charts[i].arena.total +
+                 core.charts[i].cap * (2 * sizeof(double) + sizeof(uint32_t));
     return bytes;
 }
 

@@ -26,7 +26,7 @@ int EXPORT(core_chart)(uint32_t kind, uint32_t order)
     const struct chart *c = &core.charts[kind];
     json_begin(&w, JSON_OBJECT);
     json_member_u64(&w, "rows", c->rows);
-    json_member_u64(&w, "boxes", c->row_first[c->rows]);
+    json_member_u64(&w, "boxes", c->count);
     json_member_double(&w, "to", c->to);
     json_put_key(&w, "timed");
     json_put_bool(&w, c->timed);
@@ -44,6 +44,8 @@ int EXPORT(core_draw)(uint32_t kind, double from, double to, double width,
     begin_reply();
     if (kind >= CHART_COUNT || !need_chart(kind) || !need_tones())
         return end_reply(false);
+    if (!chart_need(&core.charts[kind], first_row, last_row, &core.err))
+        return end_reply(false);
     double end = core.charts[kind].to > 0 ? core.charts[kind].to : 1;
     struct window window = {from, isinf(to) ? end : to, width, first_row, last_row};
     struct looks looks = {core.tones, core.search.matches, core.tone_by, core.chosen};
@@ -56,9 +58,11 @@ uint32_t EXPORT(core_hit)(uint32_t kind, uint32_t row, double x)
 {
     if (kind >= CHART_COUNT || !core.charts[kind].made || row >= core.charts[kind].rows)
         return NONE;
-    const struct chart *c = &core.charts[kind];
+    struct chart *c = &core.charts[kind];
+    if (!chart_need(c, row, row + 1, &core.err))
+        return NONE;
     uint32_t box = chart_find(c, row, c->row_first[row], x);
-    return box < c->row_first[row + 1] && c->begin[box] <= x ? box : NONE;
+    return box < c->row_stop[row] && c->begin[box] <= x ? box : NONE;
 }
 
 /* The names of labels: a JSON array. */
@@ -117,7 +121,7 @@ static void reply_stack(struct json_writer *w, const struct chart *c, uint32_t b
 static uint32_t row_of(const struct chart *c, uint32_t box)
 {
     uint32_t row = 0;
-    while (c->row_first[row + 1] <= box)
+    while (box < c->row_first[row] || box >= c->row_stop[row])
         row++;
     return row;
 }
@@ -150,7 +154,7 @@ int EXPORT(core_box)(uint32_t kind, uint32_t box)
     if (kind >= CHART_COUNT || !need_chart(kind) || !need_functions())
         return end_reply(false);
     const struct chart *c = &core.charts[kind];
-    if (box >= c->row_first[c->rows])
+    if (box >= c->count)
         return end_reply(error_set(&core.err, "no such box"));
     reply_box(&w, c, box);
     return end_reply(true);
@@ -177,43 +181,72 @@ int EXPORT(core_select_at)(uint32_t kind, uint32_t row, double x)
     return end_reply(true);
 }
 
+/* Of the first row that has one; NONE if no row has one. */
+static uint32_t first_box(struct chart *c)
+{
+    for (uint32_t row = 0; row < c->rows; row++) {
+        if (!chart_need(c, row, row + 1, &core.err))
+            return NONE;
+        if (c->row_stop[row] > c->row_first[row])
+            return c->row_first[row];
+    }
+    return NONE;
+}
+
 /* The box next to another: 0 its caller, 1 its first callee, 2 left, 3 right; NONE if
  * there is none. From NONE: the first box of the first row. */
 uint32_t EXPORT(core_step)(uint32_t kind, uint32_t box, uint32_t way)
 {
     if (kind >= CHART_COUNT || !core.charts[kind].made)
         return NONE;
-    const struct chart *c = &core.charts[kind];
-    uint32_t count = c->row_first[c->rows];
-    if (box >= count)
-        return count ? 0 : NONE;
+    struct chart *c = &core.charts[kind];
+    if (box >= c->count)
+        return first_box(c);
     uint32_t row = row_of(c, box);
     if (way == 2)
         return box > c->row_first[row] ? box - 1 : NONE;
     if (way == 3)
-        return box + 1 < c->row_first[row + 1] ? box + 1 : NONE;
+        return box + 1 < c->row_stop[row] ? box + 1 : NONE;
     if (way == 0 && row == 0)
         return NONE;
     uint32_t to = way == 0 ? row - 1 : row + 1;
     if (to >= c->rows)
         return NONE;
     uint32_t found = chart_find(c, to, c->row_first[to], c->begin[box]);
-    return found < c->row_first[to + 1] && c->begin[found] < c->end[box] ? found : NONE;
+    return found < c->row_stop[to] && c->begin[found] < c->end[box] ? found : NONE;
 }
 
-/* The next (with `back`, the previous) box whose function matches the search; NONE if
+/* The box of the row after `box` (NONE: from its start) that matches; NONE if there is none. */
+static uint32_t match_in(const struct chart *c, uint32_t row, uint32_t box, bool back)
+{
+    uint32_t first = c->row_first[row], count = c->row_stop[row] - first;
+    uint32_t passed = box == NONE ? 0 : back ? c->row_stop[row] - box : box - first + 1;
+    for (uint32_t i = passed; i < count; i++) {
+        uint32_t at = back ? first + count - 1 - i : first + i;
+        if (core.search.matches[chart_label(c, &core.shown, at)])
+            return at;
+    }
+    return NONE;
+}
+
+/* The next (with `back`, the previous) box whose function matches the search, row by row; NONE if
  * there is none. */
 uint32_t EXPORT(core_next_match)(uint32_t kind, uint32_t box, int back)
 {
     if (kind >= CHART_COUNT || !core.charts[kind].made || !core.search.matches)
         return NONE;
-    const struct chart *c = &core.charts[kind];
-    uint32_t count = c->row_first[c->rows];
-    uint32_t at = box < count ? box : back ? 0 : count - 1;
-    for (uint32_t i = 0; i < count; i++) {
-        at = back ? (at ? at - 1 : count - 1) : (at + 1 < count ? at + 1 : 0);
-        if (core.search.matches[chart_label(c, &core.shown, at)])
-            return at;
+    struct chart *c = &core.charts[kind];
+    uint32_t start = box < c->count ? row_of(c, box) : 0;
+    uint32_t passed = box < c->count ? box : NONE;
+    if (passed == NONE && back && c->rows)
+        start = c->rows - 1;
+    for (uint32_t i = 0; i <= c->rows && c->rows; i++, passed = NONE) {
+        uint32_t row = (back ? start + c->rows - i : start + i) % c->rows;
+        if (!chart_need(c, row, row + 1, &core.err))
+            return NONE;
+        uint32_t found = match_in(c, row, passed, back != 0);
+        if (found != NONE)
+            return found;
     }
     return NONE;
 }

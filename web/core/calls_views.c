@@ -19,7 +19,10 @@ int EXPORT(core_waits)(void)
 int EXPORT(core_heat)(double column, uint32_t rows)
 {
     struct json_writer w = begin_reply();
-    const struct heat_of of = {need_samples(), core.shown.event, core.shown.count};
+    const struct condensed *c = core.shown_condensed;
+    bool sums = c && core.shown.p == &c->rows && c->by_event && c->by_time;
+    const struct heat_of of = {need_samples(), core.shown.event, core.shown.count,
+                               sums ? c : NULL};
     return end_reply(of.p && reply_heat(&w, &of, column, rows, &core.err));
 }
 
@@ -35,7 +38,8 @@ int EXPORT(core_heat_side)(double column, uint32_t rows, uint32_t side,
         comparison_init(&c, core.opened[1], core.opened[0], (struct str){filters, length},
                         core.settings.event, &core.err);
     if (ok) {
-        const struct heat_of of = {c.sides[side], c.events[side], core.settings.count};
+        const struct heat_of of = {c.sides[side], c.events[side], core.settings.count,
+                                   NULL};
         ok = reply_heat(&w, &of, column, rows, &core.err);
     }
     comparison_deinit(&c);

@@ -38,6 +38,8 @@ static uint32_t *measure_depths(struct chart *c, const struct tree *t,
     for (uint32_t r = 0; r < c->rows; r++)
         counts[r + 1] += counts[r];
     c->row_first = counts;
+    c->row_stop = counts + 1;
+    c->count = counts[c->rows];
     return depth;
 }
 
@@ -79,7 +81,7 @@ bool chart_of_tree(struct chart *c, const struct tree *t, bool before, struct er
     *c = (struct chart){.tree = t, .before = before && t->base_total};
     bool ok = measure_depths(c, t, &scratch) != NULL;
     arena_deinit(&scratch);
-    size_t count = ok ? c->row_first[c->rows] : 0;
+    size_t count = c->count;
     c->begin = arena_alloc(&c->arena, (count + 1) * sizeof *c->begin);
     c->end = arena_alloc(&c->arena, (count + 1) * sizeof *c->end);
     c->node = arena_alloc(&c->arena, (count + 1) * sizeof *c->node);
@@ -92,6 +94,8 @@ bool chart_of_tree(struct chart *c, const struct tree *t, bool before, struct er
 
 void chart_deinit(struct chart *c)
 {
+    if (!c->tree)
+        chart_of_time_deinit(c);
     arena_deinit(&c->arena);
     *c = (struct chart){0};
 }
@@ -119,7 +123,7 @@ struct span chart_span(const struct chart *c, const struct shown *s, uint32_t bo
 /* Exponential search first, because the result is usually near `at`. */
 uint32_t chart_find(const struct chart *c, uint32_t row, uint32_t at, double x)
 {
-    uint32_t stop = c->row_first[row + 1], step = 1;
+    uint32_t stop = c->row_stop[row], step = 1;
     if (at >= stop || c->end[at] > x)
         return at;
     while (stop - at > step && c->end[at + step] <= x) {
@@ -235,7 +239,7 @@ static uint32_t draw_span(const struct row_drawing *d, uint32_t at, struct outpu
         double pixel = (double)(int64_t)(left < 0 ? 0 : left) + 1;
         uint32_t next = skip_narrow(d, at, w->from + pixel / d->scale);
         uint32_t behind =
-            next < d->stop ? span_at(d, next).box : d->chart->row_first[d->row + 1];
+            next < d->stop ? span_at(d, next).box : d->chart->row_stop[d->row];
         if (next > at)
             right = (span_at(d, next - 1).end - w->from) * d->scale;
         if (behind > span.box + 1)
@@ -267,7 +271,7 @@ static void draw_row(const struct chart *c, const struct shown *s, const struct 
                             .scale = w->width / (w->to - w->from),
                             .row = row};
     d.level = chart_level(c, row, 1 / d.scale);
-    d.stop = (d.level ? d.level->row_first : c->row_first)[row + 1];
+    d.stop = (d.level ? d.level->row_stop : c->row_stop)[row];
     uint32_t at = d.level ? level_find(d.level, row, w->from)
                           : chart_find(c, row, c->row_first[row], w->from);
     while (at < d.stop && span_at(&d, at).begin < w->to)

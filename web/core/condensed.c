@@ -6,6 +6,7 @@
 #define SAMPLES_LEAST ((size_t)1 << 16) /* fewer are fast as they are */
 #define ROWS_SHARE 4                    /* of the samples: with more rows it is no gain */
 #define SPACING_LEAST ((size_t)1 << 18) /* samples from one sum to the next */
+#define EVENTS_MOST 8                   /* with more, there are no sums by event */
 #define EXACT_MOST 9007199254740992.0   /* integers up to this are exact: 2^53 */
 
 /* State of making the rows. */
@@ -85,17 +86,31 @@ static bool add_sums(struct condensed *c)
     return true;
 }
 
+/* Notes the sums of each event at the next step. */
+static void add_step(struct condensed *c, size_t at, const struct event_sums *sums)
+{
+    size_t events = c->p->event_count;
+    if (c->by_event)
+        memcpy(c->by_event + at / CONDENSED_STEP * events, sums, events * sizeof *sums);
+}
+
 /* False also if it is no gain. */
 static bool add_samples(struct condenser *k)
 {
     struct condensed *c = k->c;
     const struct profile *p = c->p;
     uint64_t before = 0;
+    struct event_sums events[EVENTS_MOST] = {{0}}, unused;
     c->by_time = true;
     for (size_t i = 0; i < p->sample_count; i++) {
         const struct sample *s = &p->samples[i];
         if (i % c->spacing == 0 && !add_sums(c))
             return false;
+        if (i % CONDENSED_STEP == 0)
+            add_step(c, i, events);
+        struct event_sums *of_event = c->by_event ? &events[s->event] : &unused;
+        of_event->weight += s->weight;
+        of_event->count += (double)s->count;
         k->last = is_exact(k, s) ? row_of(k, s) : 0;
         if (!k->last || c->rows.sample_count > p->sample_count / ROWS_SHARE)
             return false;
@@ -126,6 +141,10 @@ void condensed_init(struct condensed *c, const struct profile *p)
     c->spacing = c->spacing < SPACING_LEAST ? SPACING_LEAST : c->spacing / 4;
     c->row_of = arena_alloc(&c->arena, p->sample_count * sizeof *c->row_of);
     c->sums = arena_zalloc(&c->arena, p->sample_count / c->spacing + 2, sizeof *c->sums);
+    size_t steps = p->sample_count / CONDENSED_STEP + 1;
+    if (p->event_count <= EVENTS_MOST)
+        c->by_event =
+            arena_zalloc(&c->arena, steps * p->event_count, sizeof *c->by_event);
     c->made = c->row_of && c->sums && add_samples(&k);
     arena_deinit(&k.scratch);
     if (!c->made)
@@ -181,6 +200,20 @@ bool condensed_span(const struct condensed *c, size_t from, size_t to, struct ar
     view->samples = rows;
     view->sample_count = used;
     return true;
+}
+
+struct event_sums condensed_before(const struct condensed *c, event_id event, size_t at)
+{
+    size_t step = at / CONDENSED_STEP;
+    if (step && step * CONDENSED_STEP == c->p->sample_count)
+        step--; /* nothing is noted at the end */
+    struct event_sums sums = c->by_event[step * c->p->event_count + event];
+    for (size_t i = step * CONDENSED_STEP; i < at; i++)
+        if (c->p->samples[i].event == event) {
+            sums.weight += c->p->samples[i].weight;
+            sums.count += (double)c->p->samples[i].count;
+        }
+    return sums;
 }
 
 bool condensed_expand(const struct condensed *c, const struct profile *rows, size_t from,

@@ -219,7 +219,7 @@ bool slices_sort(struct slice *slices, size_t count);
  * that of the next span in the row, and has the label of the first. */
 struct level {
     double cell;
-    uint32_t *row_first; /* rows + 1; an empty row has no spans in this level */
+    uint32_t *row_first, *row_stop; /* an empty row has no spans in this level */
     struct span {
         double begin, end;
         uint32_t box;
@@ -232,23 +232,28 @@ struct level {
 #define LEVELS_MAX 12
 
 /* The boxes of a row are adjacent and sorted by their start; row r has those from
- * row_first[r] to row_first[r + 1]. */
+ * row_first[r] to row_stop[r]. By time, the boxes of a lane are made when they are needed
+ * (chart_need), and numbered in the order in which they are made. */
 struct chart {
     struct arena arena;
     bool made;
     uint32_t rows;
-    uint32_t *row_first;
+    uint32_t *row_first, *row_stop;
+    uint32_t count; /* boxes; by time: those that are made */
+    size_t cap;     /* by time: room for boxes, which the arena does not own */
     double *begin, *end;
     uint32_t *node;          /* by box: node of the tree or, by time, path */
     float *waited;           /* by box: the part in which the thread waits; or NULL */
     uint8_t *reasons;        /* by node: of the wait, enum activity; NULL: no waits */
     const struct tree *tree; /* NULL: by time */
+    bool waits;              /* by time: boxes may wait */
     bool before;             /* its widths are the weights before */
     double to;               /* the range of the axis is 0 to `to` */
     uint64_t origin;         /* by time: the profile's time at 0 */
     bool timed; /* the axis is ns from the profile's first sample; otherwise weight */
     struct lane *lanes; /* by time: one per thread */
     size_t lane_count;
+    struct clock *clock;             /* by time: what lanes are made of */
     struct level levels[LEVELS_MAX]; /* from fine to coarse */
     unsigned level_count;
 };
@@ -257,6 +262,7 @@ struct lane {
     thread_id thread;
     uint32_t row, rows; /* the first is the header, without boxes */
     double weight;
+    bool made; /* its boxes */
 };
 
 /* With `before`, the boxes are as wide as the weights before. They have the same numbers
@@ -267,11 +273,23 @@ bool chart_of_tree(struct chart *c, const struct tree *t, bool before, struct er
  * weight. */
 bool chart_of_time(struct chart *c, const struct shown *s, struct error *err);
 
+/* Makes the boxes of the rows from `first` to `last` and their levels, if they are not made yet. What
+ * `shown` had of labels and paths must still be there. */
+bool chart_need(struct chart *c, uint32_t first, uint32_t last, struct error *err);
+
+/* time.c: frees what the arena of the chart does not own. */
+void chart_of_time_deinit(struct chart *c);
+
 /* reasons.c: of the waits. False if out of memory. */
 bool reasons_make(struct chart *c, const struct shown *s);
 void chart_deinit(struct chart *c);
 
-/* Makes the levels; fewer if out of memory. */
+/* Prepares levels for rows of at most `most` boxes. Then adds the rows from `first` to `last` to them,
+ * once; fewer if out of memory. */
+void levels_init(struct chart *c, uint32_t most);
+void levels_add(struct chart *c, const struct shown *s, uint32_t first, uint32_t last);
+
+/* Both for all rows of a chart of a tree. */
 void chart_sum_up(struct chart *c, const struct shown *s);
 
 /* The coarsest level of the row whose cells are not wider than a pixel; NULL: the
@@ -460,7 +478,18 @@ struct condensed {
         uint32_t *count;
     } * sums; /* of the samples before i * spacing; the last ones of all */
     size_t sum_count;
+    struct event_sums
+        *by_event; /* before i * CONDENSED_STEP, the events adjacent; NULL: many events */
 };
+
+#define CONDENSED_STEP 64
+
+struct event_sums {
+    double weight, count;
+};
+
+/* The sums of the samples of the event before `at`; by_event must be made. */
+struct event_sums condensed_before(const struct condensed *c, event_id event, size_t at);
 
 /* `p` must remain until condensed_deinit. */
 void condensed_init(struct condensed *c, const struct profile *p);
@@ -549,6 +578,7 @@ struct heat_of {
     const struct profile *p;
     event_id event;
     bool count;
+    const struct condensed *sums; /* of p: its samples need not all be read; or NULL */
 };
 
 /* Columns of `column` ns from the first sample on, each divided into `rows` slots:

@@ -57,46 +57,63 @@ static bool sum_up_row(struct chart *c, const struct shown *shown, struct level 
     return true;
 }
 
-static bool add_level(struct chart *c, const struct shown *shown, double cell)
+static bool add_row(struct chart *c, const struct shown *shown, struct level *l,
+                    uint32_t row)
 {
-    struct level *l = &c->levels[c->level_count];
-    *l = (struct level){.cell = cell};
-    l->row_first = arena_alloc(&c->arena, ((size_t)c->rows + 1) * sizeof *l->row_first);
-    if (!l->row_first)
-        return false;
-    for (uint32_t r = 0; r < c->rows; r++) {
-        struct finer from = {c, chart_level(c, r, cell)};
-        const uint32_t *firsts = from.below ? from.below->row_first : c->row_first;
-        l->row_first[r] = (uint32_t)l->count;
-        if (c->row_first[r + 1] - c->row_first[r] >= BUSY &&
-            !sum_up_row(c, shown, l, &from, firsts[r], firsts[r + 1]))
-            return false;
+    struct finer from = {c, chart_level(c, row, l->cell)};
+    uint32_t first = (from.below ? from.below->row_first : c->row_first)[row];
+    uint32_t stop = (from.below ? from.below->row_stop : c->row_stop)[row];
+    uint32_t begin = (uint32_t)l->count;
+    if (c->row_stop[row] - c->row_first[row] < BUSY)
+        return true;
+    bool ok = sum_up_row(c, shown, l, &from, first, stop);
+    if (!ok)
+        l->count = begin; /* the level below is used */
+    l->row_first[row] = begin;
+    l->row_stop[row] = (uint32_t)l->count;
+    return ok;
+}
+
+void levels_init(struct chart *c, uint32_t most)
+{
+    if (most < BUSY || !(c->to > 0))
+        return;
+    double cells = (double)most / BOXES_A_CELL;
+    for (; c->level_count < LEVELS_MAX && cells >= CELLS_LEAST; cells /= COARSER) {
+        struct level *l = &c->levels[c->level_count];
+        *l = (struct level){.cell = c->to / cells};
+        l->row_first = arena_zalloc(&c->arena, 2 * (size_t)c->rows, sizeof *l->row_first);
+        if (!l->row_first)
+            return;
+        l->row_stop = l->row_first + c->rows;
+        c->level_count++;
     }
-    l->row_first[c->rows] = (uint32_t)l->count;
-    return true;
+}
+
+/* Level by level, so that each is made of the one below it. */
+void levels_add(struct chart *c, const struct shown *s, uint32_t first, uint32_t last)
+{
+    for (unsigned i = 0; i < c->level_count; i++)
+        for (uint32_t row = first; row < last; row++)
+            if (!add_row(c, s, &c->levels[i], row))
+                return;
 }
 
 void chart_sum_up(struct chart *c, const struct shown *s)
 {
     uint32_t most = 0;
     for (uint32_t r = 0; r < c->rows; r++)
-        if (c->row_first[r + 1] - c->row_first[r] > most)
-            most = c->row_first[r + 1] - c->row_first[r];
-    if (most < BUSY || !(c->to > 0))
-        return;
-    double cells = (double)most / BOXES_A_CELL;
-    for (; c->level_count < LEVELS_MAX && cells >= CELLS_LEAST; cells /= COARSER) {
-        if (!add_level(c, s, c->to / cells))
-            return;
-        c->level_count++;
-    }
+        if (c->row_stop[r] - c->row_first[r] > most)
+            most = c->row_stop[r] - c->row_first[r];
+    levels_init(c, most);
+    levels_add(c, s, 0, c->rows);
 }
 
 const struct level *chart_level(const struct chart *c, uint32_t row, double pixel)
 {
     for (unsigned i = c->level_count; i-- > 0;) {
         const struct level *l = &c->levels[i];
-        if (l->cell <= pixel && l->row_first[row + 1] > l->row_first[row])
+        if (l->cell <= pixel && l->row_stop[row] > l->row_first[row])
             return l;
     }
     return NULL;
@@ -104,7 +121,7 @@ const struct level *chart_level(const struct chart *c, uint32_t row, double pixe
 
 uint32_t level_find(const struct level *l, uint32_t row, double x)
 {
-    uint32_t low = l->row_first[row], high = l->row_first[row + 1];
+    uint32_t low = l->row_first[row], high = l->row_stop[row];
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (l->spans[middle].end > x)

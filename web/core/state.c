@@ -199,9 +199,9 @@ bool need_chart(uint32_t kind)
             ? !time_chart(c)
             : !need_tree(tree) || !chart_of_tree(c, &core.trees[tree], before, &core.err))
         return false;
-    chart_sum_up(c, &core.shown);
-    bool waits =
-        kind == CHART_TIME ? c->waited != NULL : core.trees[tree].waiting != NULL;
+    if (kind != CHART_TIME)
+        chart_sum_up(c, &core.shown);
+    bool waits = kind == CHART_TIME ? c->waits : core.trees[tree].waiting != NULL;
     return !waits || reasons_make(c, &core.shown) || error_memory(&core.err);
 }
 

@@ -2,6 +2,7 @@
 #include "base/sort.h"
 #include "web/core/core.h"
 #include <math.h>
+#include <stdlib.h>
 
 #define GAPS_MAX ((size_t)1 << 16) /* gaps between samples of which the median is taken */
 
@@ -16,11 +17,14 @@
 struct clock {
     struct chart *chart;
     const struct shown *shown;
+    struct shown named;  /* its labels and paths, of which lanes are made */
+    struct arena *arena; /* of the chart */
     struct arena scratch;
     struct slice *slices; /* by thread and time; the ids are paths */
     size_t *first;        /* by thread: its slices; one more at the end */
     size_t count;
     double *weight;  /* by thread, of the event */
+    uint32_t *rows;  /* by thread, with the header */
     uint32_t *depth; /* by path; the root's is 0 */
     uint8_t *waits;  /* by path: it contains a wait */
     event_id off;    /* the event of waits, or 0 */
@@ -31,8 +35,7 @@ struct clock {
 
     /* The current lane. */
     bool filling;   /* boxes are counted first */
-    uint32_t *next; /* by row: the next box */
-    uint32_t row;   /* of the root frames */
+    uint32_t *next; /* by row below the header: the next box */
     uint32_t *open; /* by depth: the path */
     double *since;
     double *waited_then; /* the value of `waited` when it began */
@@ -45,6 +48,8 @@ struct clock {
 
 static bool is_wait(const struct clock *k, const struct sample *s)
 {
+    if (!k->some_wait)
+        return false;
     return (k->off && s->event == k->off) ||
            k->waits[path_of_stack(&k->shown->paths, s->stack)];
 }
@@ -74,7 +79,7 @@ static bool find_waits(struct clock *k)
     if (off && s->p->events[off].unit == UNIT_NANOSECONDS && !s->base &&
         s->p->facts.time_first != TIME_NONE)
         k->off = off;
-    k->waits = arena_zalloc(&k->scratch, paths->count, 1);
+    k->waits = arena_zalloc(k->arena, paths->count, 1);
     k->some_wait = k->off != 0;
     for (uint32_t n = 1; k->waits && n < paths->count; n++) {
         k->waits[n] = k->waits[paths->nodes[n].parent] ||
@@ -123,25 +128,45 @@ static void fill_slices(struct clock *k)
             continue;
         uint64_t time = time_of(k, s);
         double weight = shown_weight(k->shown, s);
+        uint32_t path = path_of_stack(&k->shown->paths, s->stack);
+        if (k->depth[path] >= k->rows[s->thread])
+            k->rows[s->thread] = k->depth[path] + 1;
         k->slices[k->first[s->thread + 1]++] =
             (struct slice){time == TIME_NONE ? INFINITY : (double)(time - k->origin),
-                           k->timed ? length_of(k, s) : weight,
-                           path_of_stack(&k->shown->paths, s->stack), is_wait(k, s)};
+                           k->timed ? length_of(k, s) : weight, path, is_wait(k, s)};
         if (s->event == k->shown->event)
             k->weight[s->thread] += weight;
     }
+}
+
+/* Sets the depth of every path, and makes what is needed by depth. */
+static bool measure_paths(struct clock *k)
+{
+    const struct paths *paths = &k->shown->paths;
+    uint32_t deepest = 0;
+    k->depth = arena_zalloc(k->arena, paths->count, sizeof *k->depth);
+    for (uint32_t n = 1; k->depth && n < paths->count; n++) {
+        k->depth[n] = k->depth[paths->nodes[n].parent] + 1;
+        deepest = k->depth[n] > deepest ? k->depth[n] : deepest;
+    }
+    k->open = arena_alloc(k->arena, (deepest + 1) * sizeof *k->open);
+    k->since = arena_alloc(k->arena, (deepest + 1) * sizeof *k->since);
+    k->waited_then = arena_alloc(k->arena, (deepest + 1) * sizeof *k->waited_then);
+    k->next = arena_alloc(k->arena, (deepest + 1) * sizeof *k->next);
+    return k->depth && k->open && k->since && k->waited_then && k->next;
 }
 
 /* The samples of the event by thread and, with times, by time. */
 static bool slice_samples(struct clock *k)
 {
     const struct profile *p = k->shown->p;
-    k->first = arena_zalloc(&k->scratch, p->thread_count + 2, sizeof *k->first);
+    k->first = arena_zalloc(k->arena, p->thread_count + 2, sizeof *k->first);
     k->weight = arena_zalloc(&k->scratch, p->thread_count + 1, sizeof *k->weight);
-    if (!k->first || !k->weight)
+    k->rows = arena_zalloc(&k->scratch, p->thread_count + 1, sizeof *k->rows);
+    if (!k->first || !k->weight || !k->rows)
         return false;
     count_slices(k);
-    k->slices = arena_alloc(&k->scratch, (k->count + 1) * sizeof *k->slices);
+    k->slices = arena_alloc(k->arena, (k->count + 1) * sizeof *k->slices);
     if (!k->slices)
         return false;
     fill_slices(k);
@@ -198,7 +223,7 @@ static void close_from(struct clock *k, uint32_t depth)
 {
     struct chart *c = k->chart;
     for (uint32_t d = depth; d < k->open_count; d++) {
-        uint32_t box = k->next[k->row + d]++;
+        uint32_t box = k->next[d]++;
         if (!k->filling)
             continue;
         c->begin[box] = k->since[d];
@@ -255,14 +280,20 @@ static void step(struct clock *k, uint32_t path, bool wait, double begin, double
     k->last_end = end;
 }
 
-static void run_lane(struct clock *k, const struct lane *lane)
+/* Resets the state of the current lane. */
+static void begin_lane(struct clock *k)
 {
-    size_t stop = k->first[lane->thread + 1];
-    k->row = lane->row + 1;
     k->open_count = 0;
     k->last_end = 0;
     k->period = k->typical;
     k->waiting = false;
+    k->waited = 0;
+}
+
+static void run_lane(struct clock *k, const struct lane *lane)
+{
+    size_t stop = k->first[lane->thread + 1];
+    begin_lane(k);
     for (size_t i = k->first[lane->thread]; i < stop; i++) {
         const struct slice *s = &k->slices[i];
         double begin, end;
@@ -270,16 +301,22 @@ static void run_lane(struct clock *k, const struct lane *lane)
         step(k, s->id, s->waits, begin, end);
         if (!k->waiting)
             k->period = s->length;
-        if (end > k->chart->to)
-            k->chart->to = end;
     }
     close_from(k, 0);
 }
 
-static void run_lanes(struct clock *k)
+/* Extends the axis to the last end of the lane's boxes. With times no box ends after the last one. */
+static void extend_axis(struct clock *k, const struct lane *lane)
 {
-    for (size_t i = 0; i < k->chart->lane_count; i++)
-        run_lane(k, &k->chart->lanes[i]);
+    size_t first = k->first[lane->thread], stop = k->first[lane->thread + 1];
+    bool last_is_enough = k->timed && isfinite(k->slices[stop - 1].begin);
+    begin_lane(k);
+    for (size_t i = last_is_enough ? stop - 1 : first; i < stop; i++) {
+        double begin;
+        span_of(k, &k->slices[i], i + 1 == stop, &begin, &k->last_end);
+        if (k->last_end > k->chart->to)
+            k->chart->to = k->last_end;
+    }
 }
 
 /* Equal ones by the IDs of their threads: their order in the profile depends on its filters. */
@@ -313,79 +350,130 @@ static bool order_lanes(struct clock *k)
     return true;
 }
 
-/* Sets the depth of every path, the lanes and their rows. */
+/* The lanes, their rows, and the end of the axis. */
 static bool lay_lanes(struct clock *k)
 {
     struct chart *c = k->chart;
-    const struct paths *paths = &k->shown->paths;
     const struct profile *p = k->shown->p;
-    uint32_t deepest = 0;
-    k->depth = arena_zalloc(&k->scratch, paths->count, sizeof *k->depth);
+    size_t most = 0;
     c->lanes = arena_zalloc(&c->arena, p->thread_count + 1, sizeof *c->lanes);
-    if (!k->depth || !c->lanes)
+    if (!c->lanes)
         return false;
-    for (uint32_t n = 1; n < paths->count; n++) {
-        k->depth[n] = k->depth[paths->nodes[n].parent] + 1;
-        deepest = k->depth[n] > deepest ? k->depth[n] : deepest;
-    }
     for (thread_id t = 0; t < p->thread_count; t++) {
-        if (k->first[t] == k->first[t + 1])
+        size_t count = k->first[t + 1] - k->first[t];
+        if (!count)
             continue;
         struct lane *lane = &c->lanes[c->lane_count++];
-        *lane = (struct lane){.thread = t, .weight = k->weight[t]};
-        for (size_t i = k->first[t]; i < k->first[t + 1]; i++) {
-            uint32_t depth = k->depth[k->slices[i].id] + 1;
-            lane->rows = depth > lane->rows ? depth : lane->rows;
-        }
+        *lane = (struct lane){.thread = t, .weight = k->weight[t], .rows = k->rows[t]};
+        extend_axis(k, lane);
+        most = count > most ? count : most;
     }
     if (!order_lanes(k))
         return false;
-    k->open = arena_alloc(&k->scratch, (deepest + 1) * sizeof *k->open);
-    k->since = arena_alloc(&k->scratch, (deepest + 1) * sizeof *k->since);
-    k->waited_then = arena_alloc(&k->scratch, (deepest + 1) * sizeof *k->waited_then);
-    return k->open && k->since && k->waited_then;
-}
-
-/* Converts the counts of boxes by row to the start of each row. */
-static bool make_room(struct clock *k)
-{
-    struct chart *c = k->chart;
-    uint32_t total = 0;
-    c->row_first = arena_alloc(&c->arena, ((size_t)c->rows + 1) * sizeof *c->row_first);
+    c->row_first = arena_zalloc(&c->arena, 2 * (size_t)c->rows + 1, sizeof *c->row_first);
     if (!c->row_first)
         return false;
-    for (uint32_t r = 0; r < c->rows; r++) {
-        c->row_first[r] = total;
-        total += k->next[r];
-        k->next[r] = c->row_first[r];
-    }
-    c->row_first[c->rows] = total;
-    c->begin = arena_alloc(&c->arena, ((size_t)total + 1) * sizeof *c->begin);
-    c->end = arena_alloc(&c->arena, ((size_t)total + 1) * sizeof *c->end);
-    c->node = arena_alloc(&c->arena, ((size_t)total + 1) * sizeof *c->node);
-    if (k->some_wait)
-        c->waited = arena_alloc(&c->arena, ((size_t)total + 1) * sizeof *c->waited);
-    return c->begin && c->end && c->node && (c->waited || !k->some_wait);
+    c->row_stop = c->row_first + c->rows;
+    levels_init(c, most < UINT32_MAX ? (uint32_t)most : UINT32_MAX);
+    return true;
+}
+
+static bool prepare(struct clock *k)
+{
+    return find_waits(k) && measure_paths(k) && slice_samples(k) &&
+           (!k->timed || find_typical(k)) && lay_lanes(k);
 }
 
 bool chart_of_time(struct chart *c, const struct shown *s, struct error *err)
 {
-    struct clock k = {.chart = c, .shown = s};
     *c = (struct chart){0};
-    bool ok = find_waits(&k) && slice_samples(&k) && (!k.timed || find_typical(&k)) &&
-              lay_lanes(&k);
-    k.next = ok ? arena_zalloc(&k.scratch, (size_t)c->rows + 1, sizeof *k.next) : NULL;
-    if (k.next) {
-        run_lanes(&k);
-        ok = make_room(&k);
-        k.filling = true;
-        if (ok)
-            run_lanes(&k);
+    struct clock *k = arena_zalloc(&c->arena, 1, sizeof *k);
+    if (!k)
+        return error_memory(err);
+    k->chart = c;
+    k->shown = s;
+    k->arena = &c->arena;
+    c->made = prepare(k);
+    c->timed = k->timed;
+    c->origin = k->origin;
+    c->waits = k->some_wait;
+    c->clock = k;
+    arena_deinit(&k->scratch);
+    k->named = *s;
+    k->shown = &k->named;
+    return c->made || error_memory(err);
+}
+
+void chart_of_time_deinit(struct chart *c)
+{
+    free(c->begin);
+    free(c->end);
+    free(c->node);
+    free(c->waited);
+}
+
+/* An array of boxes with room for `cap`; the old one is freed. False if out of memory. */
+static bool enlarge(void *array, size_t size, size_t cap)
+{
+    void **items = array, *grown = realloc(*items, cap * size);
+    if (grown)
+        *items = grown;
+    return grown != NULL;
+}
+
+/* Room for `more` boxes. It grows by a quarter: boxes of all lanes may be a good part of the memory. */
+static bool reserve_boxes(struct clock *k, size_t more)
+{
+    struct chart *c = k->chart;
+    size_t want = c->count + more, cap = c->cap + c->cap / 4;
+    if (want <= c->cap)
+        return true;
+    cap = cap < want ? want : cap;
+    if (want >= NONE || cap > SIZE_MAX / sizeof *c->begin ||
+        !enlarge(&c->begin, sizeof *c->begin, cap) ||
+        !enlarge(&c->end, sizeof *c->end, cap) ||
+        !enlarge(&c->node, sizeof *c->node, cap) ||
+        (k->some_wait && !enlarge(&c->waited, sizeof *c->waited, cap)))
+        return false;
+    c->cap = cap;
+    return true;
+}
+
+/* Counts the boxes of the lane by row, and then makes them. */
+static bool make_lane(struct clock *k, struct lane *lane)
+{
+    struct chart *c = k->chart;
+    uint32_t rows = lane->rows - 1;
+    size_t total = 0;
+    memset(k->next, 0, rows * sizeof *k->next);
+    k->filling = false;
+    run_lane(k, lane);
+    for (uint32_t r = 0; r < rows; r++)
+        total += k->next[r];
+    if (!reserve_boxes(k, total))
+        return false;
+    for (uint32_t r = 0; r < rows; r++) {
+        uint32_t row = lane->row + 1 + r;
+        c->row_first[row] = c->count;
+        c->row_stop[row] = c->count += k->next[r];
+        k->next[r] = c->row_first[row];
     }
-    ok = ok && k.next;
-    c->timed = k.timed;
-    c->origin = k.origin;
-    arena_deinit(&k.scratch);
-    c->made = ok;
-    return ok || error_memory(err);
+    k->filling = true;
+    run_lane(k, lane);
+    lane->made = true;
+    levels_add(c, k->shown, lane->row, lane->row + lane->rows);
+    return true;
+}
+
+bool chart_need(struct chart *c, uint32_t first, uint32_t last, struct error *err)
+{
+    if (c->clock)
+        c->clock->chart = c; /* the chart may have been moved */
+    for (size_t i = 0; i < c->lane_count; i++) {
+        struct lane *lane = &c->lanes[i];
+        if (!lane->made && lane->row < last && lane->row + lane->rows > first &&
+            !make_lane(c->clock, lane))
+            return error_memory(err);
+    }
+    return true;
 }
