@@ -100,7 +100,8 @@ struct store_kind {
                          bool (*each)(void *context, const struct store_metric_block *b),
                          void *context, struct error *err);
 
-    /* Removes what is beyond the limits. Takes a bounded time: call it regularly. */
+    /* Removes what is beyond the limits, and does one part of the upkeep: a sum, or packing.
+     * Takes a bounded time: call it regularly. */
     bool (*retain)(struct store *s, const struct store_limits *limits, uint64_t now,
                    struct error *err);
 

@@ -108,13 +108,14 @@ static bool replace_pieces(struct packing *p, struct error *err)
     return ok;
 }
 
-bool sqlite_pack_stacks(struct sqlite_store *s, struct error *err)
+bool sqlite_pack_stacks(struct sqlite_store *s, bool *done, struct error *err)
 {
     struct packing p = {.s = s};
     struct error ignored;
     if (s->pieces < PIECES_LEAST || s->known.era == 0)
         return true;
     s->pieces = 0;
+    *done = true;
     bool ok = find_pieces(&p, err);
     if (ok && p.pieces > 1 && read_pieces(&p, &ignored))
         ok = replace_pieces(&p, err);

@@ -160,7 +160,7 @@ static bool pack_rates(struct sqlite_store *s, uint64_t from, uint64_t to,
     return ok;
 }
 
-bool sqlite_pack_windows(struct sqlite_store *s, struct error *err)
+bool sqlite_pack_windows(struct sqlite_store *s, bool *done, struct error *err)
 {
     uint64_t newest = s->known.newest / STORE_SECOND;
     uint64_t complete = newest > DELAY ? (newest - DELAY) / SPAN : 0;
@@ -168,6 +168,7 @@ bool sqlite_pack_windows(struct sqlite_store *s, struct error *err)
         s->packed = complete - SPANS_BACK;
     if (s->packed >= complete)
         return true;
+    *done = true;
     uint64_t from = s->packed * SPAN * STORE_SECOND;
     bool ok = pack_rates(s, from, from + SPAN * STORE_SECOND, err);
     s->packed += ok;

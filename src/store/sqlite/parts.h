@@ -80,6 +80,7 @@ struct sqlite_store {
     uint64_t pieces;                 /* of stacks, added since they were packed */
     uint64_t packed;                 /* spans of windows (pack_windows.c) */
     bool retained;                   /* removals were completed since it was opened */
+    unsigned turn;                   /* the part of the upkeep that is next (retain.c) */
     uint64_t rolled[SQLITE_ROLLUPS]; /* seconds: sums are made from here on */
     sqlite3 *db;
     sqlite3_stmt *statements[SQL_COUNT];
@@ -159,14 +160,18 @@ bool sqlite_store_read_metrics(struct store *base, const struct store_span *span
                                bool (*each)(void *context,
                                             const struct store_metric_block *b),
                                void *context, struct error *err);
-/* Makes the next sum of an hour and of a day that are complete (rollup.c). */
-bool sqlite_make_rollups(struct sqlite_store *s, struct error *err);
+/* The upkeep of a store, in parts of a bounded time: a part sets *done if there was something
+ * to do. */
+
+/* Makes the next sum of an hour that is complete, or of a day (rollup.c). */
+bool sqlite_sum_hour(struct sqlite_store *s, bool *done, struct error *err);
+bool sqlite_sum_day(struct sqlite_store *s, bool *done, struct error *err);
 
 /* Makes large pieces of stacks of many small ones, now and then (pack_stacks.c). */
-bool sqlite_pack_stacks(struct sqlite_store *s, struct error *err);
+bool sqlite_pack_stacks(struct sqlite_store *s, bool *done, struct error *err);
 
 /* Makes one window of those of the next span that is complete (pack_windows.c). */
-bool sqlite_pack_windows(struct sqlite_store *s, struct error *err);
+bool sqlite_pack_windows(struct sqlite_store *s, bool *done, struct error *err);
 
 /* Removes the sums that contain a part of that span, ns. */
 bool sqlite_remove_rollups(struct sqlite_store *s, uint64_t from, uint64_t to,

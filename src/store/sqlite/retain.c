@@ -125,10 +125,43 @@ static bool return_pages(struct sqlite_store *s, struct error *err)
     return unused <= PAGES_AT_ONCE || sqlite_run(s, sql, err);
 }
 
-bool sqlite_store_retain(struct store *base, const struct store_limits *limits,
-                         uint64_t now, struct error *err)
+/* What cannot be packed now is tried again after the next window. */
+static bool pack_windows(struct sqlite_store *s, bool *done, struct error *err)
 {
-    struct sqlite_store *s = sqlite_store_of(base);
+    struct error later;
+    (void)err;
+    sqlite_pack_windows(s, done, &later);
+    return true;
+}
+
+static bool pack_stacks(struct sqlite_store *s, bool *done, struct error *err)
+{
+    struct error later;
+    (void)err;
+    sqlite_pack_stacks(s, done, &later);
+    return true;
+}
+
+/* Does one part of the upkeep, so that a call is short. The parts take turns: sums of a long
+ * time that has none do not delay packing. */
+static bool keep_up(struct sqlite_store *s, struct error *err)
+{
+    static bool (*const parts[])(struct sqlite_store *, bool *, struct error *) = {
+        sqlite_sum_hour, sqlite_sum_day, pack_windows, pack_stacks};
+    const unsigned count = sizeof parts / sizeof *parts;
+    bool done = false, ok = true;
+    for (unsigned i = 0; ok && !done && i < count; i++) {
+        unsigned which = s->turn;
+        s->turn = (which + 1) % count;
+        ok = parts[which](s, &done, err);
+    }
+    return ok;
+}
+
+/* Removals come first in each call: they make room, and are bounded themselves. */
+static bool remove_beyond(struct sqlite_store *s, const struct store_limits *limits,
+                          uint64_t now, struct error *err)
+{
     int changes = sqlite3_total_changes(s->db);
     if (limits->age && now > limits->age &&
         !(remove_old(s, now - limits->age, err) &&
@@ -141,11 +174,12 @@ bool sqlite_store_retain(struct store *base, const struct store_limits *limits,
     if (removed && !(remove_unused(s, err) && remove_old_stacks(s, err)))
         return false;
     s->retained = true;
-    struct error
-        later; /* what cannot be packed now is tried again after the next window */
-    if (!return_pages(s, err) || !sqlite_make_rollups(s, err))
-        return false;
-    sqlite_pack_windows(s, &later);
-    sqlite_pack_stacks(s, &later);
-    return true;
+    return return_pages(s, err);
+}
+
+bool sqlite_store_retain(struct store *base, const struct store_limits *limits,
+                         uint64_t now, struct error *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    return remove_beyond(s, limits, now, err) && keep_up(s, err);
 }

@@ -14,6 +14,8 @@
 /* Windows can arrive out of order when the clock is set: a sum is made with this delay. */
 #define DELAY ((uint64_t)120) /* seconds */
 
+enum { OF_HOURS, OF_DAYS }; /* the indices of `rolled` */
+
 struct summing {
     struct sqlite_store *s;
     uint64_t start, step; /* seconds */
@@ -178,22 +180,31 @@ static uint64_t begin_at(struct sqlite_store *s, uint64_t step)
     return sqlite_number(s, sql, &last) && last ? last + step : step;
 }
 
-bool sqlite_make_rollups(struct sqlite_store *s, struct error *err)
+/* Makes the next sum of one kind: `which` is its index in `rolled`. */
+static bool make_next(struct sqlite_store *s, size_t which, bool *done, struct error *err)
 {
-    static const uint64_t steps[SQLITE_ROLLUPS] = {HOUR, DAY};
-    for (size_t i = 0; i < SQLITE_ROLLUPS; i++) {
-        uint64_t *next = &s->rolled[i];
-        if (*next == 0)
-            *next = begin_at(s, steps[i]);
-        uint64_t start = next_time(s, *next, steps[i]);
-        /* a day needs all of its hours */
-        if (!start || (i && s->rolled[0] < start + steps[i]))
-            continue;
-        if (!make_sum(s, start, steps[i], err))
-            return false;
-        *next = start + steps[i];
-    }
+    uint64_t step = which == OF_HOURS ? HOUR : DAY, *next = &s->rolled[which];
+    if (*next == 0)
+        *next = begin_at(s, step);
+    uint64_t start = next_time(s, *next, step);
+    /* a day needs all of its hours */
+    if (!start || (which == OF_DAYS && s->rolled[OF_HOURS] < start + step))
+        return true;
+    *done = true;
+    if (!make_sum(s, start, step, err))
+        return false;
+    *next = start + step;
     return true;
+}
+
+bool sqlite_sum_hour(struct sqlite_store *s, bool *done, struct error *err)
+{
+    return make_next(s, OF_HOURS, done, err);
+}
+
+bool sqlite_sum_day(struct sqlite_store *s, bool *done, struct error *err)
+{
+    return make_next(s, OF_DAYS, done, err);
 }
 
 /* --- Removing ----------------------------------------------------------------------- */
