@@ -1043,7 +1043,7 @@ function allViews(core) {
     parts.functions = named(core.json("core_function_rows", 0, functions));
     parts.graph = named(core.json("core_graph", 0, 0, 1000).nodes?.length);
     parts.waits = named(core.json("core_waits"));
-    parts.heat = [[1e6, 10], [37e5, 7], [1e9, 1], [1e4, 50], [12345.5, 3]].map((grid) => named(core.json("core_heat", ...grid))).join();
+    parts.heat = [[1e6, 10], [37e5, 5], [123e5, 9], [1e9, 1], [1e4, 50], [12345.5, 3]].map((grid) => named(core.json("core_heat", ...grid))).join();
     parts.folded = core.folded();
     return parts;
 }

@@ -2,6 +2,8 @@
 #include "web/core/core.h"
 
 #define CELLS_MAX ((size_t)1 << 20)
+#define CELL_LEAST \
+    256 /* samples per cell; with fewer, to read all is faster than to search the ends */
 
 struct cells {
     double *values;
@@ -105,7 +107,7 @@ bool reply_heat(struct json_writer *w, const struct heat_of *of, double column,
     cells.values = arena_zalloc(&a, columns * rows, sizeof *cells.values);
     if (!cells.values)
         return error_memory(err);
-    if (of->sums)
+    if (of->sums && of->p->sample_count / cells.count >= CELL_LEAST)
         add_by_sums(&cells, of);
     else
         add_all(&cells, of);
