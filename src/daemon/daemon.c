@@ -111,6 +111,8 @@ static void end_window(struct daemon *d, uint64_t end)
     daemon_recent_publish(&d->recent, NULL, end + offset);
     if (p) /* the names are stored with the window */
         daemon_names_forget_late(&d->names);
+    if (!is_triggered(d))
+        os_return_memory(); /* of the window, and of requests since the last one */
 }
 
 static uint32_t requested_rate(const struct daemon *d)

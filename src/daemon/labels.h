@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The labels of samples by process: host, process, service, container, pod, user.
  *
- * They are read from /proc when a process is sampled for the first time in a window, so
- * a process id that is used again is wrong for one window at most. A process that has
- * ended by then has the labels host and process only. */
+ * They are read from /proc when a process is sampled for the first time, and again after some
+ * windows: it can move to another control group. In each window one call checks that the
+ * process is the same, so a process id that is used again is wrong for one window at most. A
+ * process that has ended by then has the labels host and process only. */
 #ifndef STOKE_DAEMON_LABELS_H
 #define STOKE_DAEMON_LABELS_H
 
@@ -20,18 +21,34 @@ struct daemon_cgroup {
 /* Reads the text of /proc/PID/cgroup. The results point into it. */
 struct daemon_cgroup daemon_cgroup_parse(struct str text);
 
+/* What is read from /proc for a process. */
+struct daemon_process_labels {
+    struct daemon_cgroup cgroup;
+    struct str user;
+};
+
+/* What was read is valid for this many windows. */
+#define DAEMON_LABELS_WINDOWS 6
+
 struct daemon_labels {
     char host[256];
     uint32_t user; /* the last one, and its name; an empty name: none */
     char user_name[64];
     struct arena arena;
-    struct idmap sets; /* label sets by process id, name and builder */
+    struct idmap sets;          /* label sets by process id, name and builder */
+    struct arena process_arena; /* lives for several windows: */
+    struct idmap known;         /* indices of processes, by identity and name */
+    struct daemon_process_labels *processes;
+    size_t process_count, process_cap;
+    unsigned windows; /* since they were read */
+    uint64_t reads;   /* processes that were read so far */
 };
 
 void daemon_labels_init(struct daemon_labels *l);
 void daemon_labels_deinit(struct daemon_labels *l);
 
-/* Forgets all processes. Call it before a builder's memory is used for another one. */
+/* Forgets all label sets. Call it at the end of a window, and before a builder's memory is used
+ * for another one. */
 void daemon_labels_clear(struct daemon_labels *l);
 
 /* The labels of a process with that name, as a set of the builder; 0 when memory is

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/metrics.h"
-#include "lepd/machine.h"
 #include "metrics/rates.h"
 
 #define MINUTE STORE_BLOCK_VALUES
@@ -17,6 +16,7 @@ void daemon_metrics_deinit(struct daemon_metrics *m)
     for (size_t i = 0; i < DAEMON_METRIC_BLOCKS; i++)
         arena_deinit(&m->blocks[i].arena);
     metrics_deinit(&m->before);
+    os_open_files_close(&m->files);
     os_lock_deinit(&m->lock);
 }
 
@@ -87,6 +87,17 @@ static void add_minutes(struct daemon_metrics *m)
     }
 }
 
+static struct str read_text(void *context, const char *path, struct arena *a)
+{
+    struct daemon_metrics *m = context;
+    struct output text = OUTPUT_BUFFER;
+    struct str copy = STR("");
+    if (os_open_files_read(&m->files, path, &text))
+        copy = arena_str(a, output_contents(&text));
+    output_deinit(&text);
+    return copy;
+}
+
 bool daemon_metrics_turn(struct daemon_metrics *m, uint64_t time, uint64_t now)
 {
     struct metrics read;
@@ -94,7 +105,8 @@ bool daemon_metrics_turn(struct daemon_metrics *m, uint64_t time, uint64_t now)
     struct writing w = {.metrics = m, .from = second, .to = second};
     if (m->has_before && second == last)
         return false;
-    if (!metrics_read(&read, &lepd_metrics_source, METRICS_BASIC, time, now)) {
+    const struct metrics_source source = {.context = m, .read = read_text};
+    if (!metrics_read(&read, &source, METRICS_BASIC, time, now)) {
         metrics_deinit(&read);
         return false;
     }

@@ -7,6 +7,7 @@
 #define STOKE_DAEMON_METRICS_H
 
 #include "metrics/snapshot.h"
+#include "os/host.h"
 #include "os/thread_pool.h"
 #include "store/store.h"
 
@@ -24,6 +25,7 @@ struct daemon_metrics {
     struct os_lock lock;
     struct daemon_metric_block blocks[DAEMON_METRIC_BLOCKS]; /* minutes first */
     struct metrics before;                                   /* the last reading */
+    struct os_open_files files;
     bool has_before;
     uint64_t began; /* second of the first values; 0: none yet */
     struct store_metric_block unstored[DAEMON_METRIC_BLOCKS];

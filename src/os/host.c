@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/host.h"
+#include "base/format.h"
 #include "os/regular_file.h"
 #include <errno.h>
+#include <string.h>
 #include <sys/klog.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -9,21 +11,65 @@
 
 #define PIECE ((size_t)16 << 10) /* files of /proc are often smaller */
 
-bool os_read_whole(const char *path, struct output *o)
+/* Appends the text of an open file from its beginning. */
+static bool read_open(int fd, struct output *o)
 {
     size_t begin = o->used;
     ssize_t got = 1;
-    int fd = os_proc_open(path);
-    if (fd < 0)
-        return false;
     while (got > 0 && o->used - begin < OS_WHOLE_MAX && output_reserve(o, PIECE)) {
         do
-            got = read(fd, o->bytes + o->used, PIECE);
+            got = pread(fd, o->bytes + o->used, PIECE, (off_t)(o->used - begin));
         while (got < 0 && errno == EINTR);
         o->used += got > 0 ? (size_t)got : 0;
     }
-    close(fd);
     return got >= 0 && !o->failed;
+}
+
+bool os_read_whole(const char *path, struct output *o)
+{
+    int fd = os_proc_open(path);
+    if (fd < 0)
+        return false;
+    bool ok = read_open(fd, o);
+    close(fd);
+    return ok;
+}
+
+/* The index of the file, which is opened; `count` if it is not. */
+static size_t find_open(struct os_open_files *f, const char *path)
+{
+    size_t i = 0;
+    while (i < f->count && strcmp(f->items[i].path, path) != 0)
+        i++;
+    if (i < f->count || i == OS_OPEN_FILES_MAX || strlen(path) >= sizeof f->items->path)
+        return i < f->count ? i : f->count;
+    int fd = os_proc_open(path);
+    if (fd < 0)
+        return f->count;
+    format_text(f->items[i].path, sizeof f->items[i].path, "%s", path);
+    f->items[i].file = fd;
+    f->count++;
+    return i;
+}
+
+bool os_open_files_read(struct os_open_files *f, const char *path, struct output *o)
+{
+    size_t begin = o->used, i = find_open(f, path);
+    if (i < f->count) {
+        if (read_open(f->items[i].file, o))
+            return true;
+        o->used = begin;
+        close(f->items[i].file);
+        f->items[i] = f->items[--f->count];
+    }
+    return os_read_whole(path, o);
+}
+
+void os_open_files_close(struct os_open_files *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        close(f->items[i].file);
+    f->count = 0;
 }
 
 bool os_space_read(const char *path, struct os_space *out)

@@ -12,6 +12,21 @@
  * read. */
 bool os_read_whole(const char *path, struct output *o);
 
+/* System files that are read regularly: they remain open, which saves most of the calls. */
+#define OS_OPEN_FILES_MAX 16
+struct os_open_files {
+    struct {
+        char path[40];
+        int file;
+    } items[OS_OPEN_FILES_MAX];
+    size_t count;
+};
+
+/* The same as os_read_whole. A file beyond OS_OPEN_FILES_MAX is opened each time; one that cannot
+ * be read any more is opened again. */
+bool os_open_files_read(struct os_open_files *f, const char *path, struct output *o);
+void os_open_files_close(struct os_open_files *f); /* all zeros are allowed */
+
 struct os_space {
     uint64_t device;             /* identifies the filesystem */
     uint64_t size, used, usable; /* KiB; `usable` by other users than root */

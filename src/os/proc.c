@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/proc.h"
 #include "base/format.h"
+#include "base/hash.h"
 #include "base/number.h"
 #include "os/machine.h"
 #include <dirent.h>
@@ -268,15 +269,24 @@ size_t os_process_code(uint32_t pid, uint32_t tid,
 
 /* --- Users ------------------------------------------------------------------------- */
 
-bool os_process_user(uint32_t pid, uint32_t *user)
+bool os_process_identity(uint32_t pid, uint32_t *user, uint64_t *identity)
 {
     char path[32];
-    struct stat stat_of;
+    struct stat st;
     format_text(path, sizeof path, "/proc/%u", pid);
-    if (stat(path, &stat_of) != 0)
+    if (stat(path, &st) != 0)
         return false;
-    *user = stat_of.st_uid;
+    *user = st.st_uid;
+    uint64_t made =
+        (uint64_t)st.st_ctim.tv_sec * 1000000000 + (uint64_t)st.st_ctim.tv_nsec;
+    *identity = hash_mix(st.st_ino ^ HASH_A, made ^ HASH_B);
     return true;
+}
+
+bool os_process_user(uint32_t pid, uint32_t *user)
+{
+    uint64_t ignored;
+    return os_process_identity(pid, user, &ignored);
 }
 
 struct str os_user_name(uint32_t user, char *room, size_t size)

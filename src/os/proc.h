@@ -26,6 +26,11 @@ bool os_process_is_named(uint32_t pid, struct str name);
 /* The effective user of a process; false if there is no such process. */
 bool os_process_user(uint32_t pid, uint32_t *user);
 
+/* The same, and a number that another process with this id does not have: that of the kernel's
+ * folder of the process, and when it was made. The kernel may make the folder of a process again
+ * when memory is short. */
+bool os_process_identity(uint32_t pid, uint32_t *user, uint64_t *identity);
+
 /* The name of a user in /etc/passwd, else the number. Asks no name service, which may
  * block. */
 struct str os_user_name(uint32_t user, char *room, size_t size);

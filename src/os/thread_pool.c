@@ -40,6 +40,11 @@ static void retain_blocks(void)
     mallopt(M_TOP_PAD, 16 << 20);
 }
 
+void os_return_memory(void)
+{
+    malloc_trim(0);
+}
+
 /* The first part runs in the calling thread, so memory that its builder frees is reused
  * by the caller. */
 void os_parallel(unsigned count, void (*work)(void *context, unsigned part),

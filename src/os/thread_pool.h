@@ -13,6 +13,10 @@ unsigned os_core_count(void);
 void os_parallel(unsigned count, void (*work)(void *context, unsigned part),
                  void *context);
 
+/* Returns the freed memory of all threads to the system: for processes that live long, after work
+ * that needed much. */
+void os_return_memory(void);
+
 /* A pool (base/thread_pool.h): the caller, and threads that live until it is destroyed.
  * They are started with the first task. */
 struct os_thread_pool;

@@ -141,7 +141,8 @@ int rename(const char *from, const char *to)
 }
 """
 
-# A clock that is set while the daemon runs: the file has the seconds that are added to it.
+# A clock that is set while the daemon runs: the file has the seconds that are added to it. After a
+# suspension the clock of the time since the start is ahead, too; the monotonic clock is not.
 CLOCK = """
 #include <fcntl.h>
 #include <stdlib.h>
@@ -152,9 +153,10 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 {
     char text[32] = "";
     int got = (int)syscall(SYS_clock_gettime, clock, t);
-    int fd = clock == CLOCK_REALTIME ? (int)syscall(SYS_openat, AT_FDCWD, getenv("CLOCK_SET"), O_RDONLY) : -1;
+    int set = clock == CLOCK_REALTIME || clock == CLOCK_BOOTTIME;
+    int fd = set ? (int)syscall(SYS_openat, AT_FDCWD, getenv("CLOCK_SET"), O_RDONLY) : -1;
     if (fd >= 0) {
-        if (syscall(SYS_read, fd, text, sizeof text - 1) > 0)
+        if (syscall(SYS_read, fd, text, sizeof text - 1) > 0 && (clock == CLOCK_REALTIME || atol(text) > 0))
             t->tv_sec += atol(text);
         syscall(SYS_close, fd);
     }

@@ -2,9 +2,12 @@
 #include "folder.h"
 #include "os/data_file.h"
 #include "os/file.h"
+#include "os/host.h"
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static size_t read_all(struct source *s, char *into, size_t room)
 {
@@ -202,6 +205,74 @@ static void a_full_disk_is_reported(void **state)
     output_deinit(&out);
 }
 
+static void assert_open_file(struct os_open_files *f, const char *path, struct str text)
+{
+    struct output out = OUTPUT_BUFFER;
+    assert_true(os_open_files_read(f, path, &out));
+    assert_int_equal(out.used, text.len);
+    assert_memory_equal(out.bytes, text.ptr, text.len);
+    output_deinit(&out);
+}
+
+/* Each reading begins at the start, of any length. A descriptor that became unreadable is
+ * replaced. */
+static void open_files_are_read_again(void **state)
+{
+    static char large[100000];
+    struct os_open_files f = {.count = 0};
+    struct output out = OUTPUT_BUFFER;
+    char path[sizeof f.items->path];
+    memset(large, 'x', sizeof large);
+    format_text(path, sizeof path, "/tmp/open-files.%d", (int)getpid());
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600), folder = open("/", O_RDONLY);
+    assert_true(fd >= 0 && folder >= 0);
+    assert_int_equal(pwrite(fd, "one", 3, 0), 3);
+    assert_open_file(&f, path, STR("one"));
+    assert_int_equal(pwrite(fd, large, sizeof large, 0), sizeof large);
+    assert_open_file(&f, path, (struct str){large, sizeof large});
+    assert_int_equal(f.count, 1);
+    assert_int_equal(dup2(folder, f.items[0].file), f.items[0].file);
+    assert_open_file(&f, path, (struct str){large, sizeof large});
+    assert_int_equal(f.count, 0);
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_open_file(&f, path, STR(""));
+    assert_false(os_open_files_read(&f, "/absent", &out));
+    assert_false(os_open_files_read(&f, "/", &out));
+    assert_int_equal(f.count, 1);
+    assert_int_equal(unlink(path), 0);
+    close(fd);
+    close(folder);
+    os_open_files_close(&f);
+    output_deinit(&out);
+    (void)state;
+}
+
+/* More files than have room are read, too, and files whose path is long. */
+static void not_all_files_remain_open(void **state)
+{
+    struct os_open_files f = {.count = 0};
+    for (unsigned i = 0; i < 2 * OS_OPEN_FILES_MAX; i++) {
+        char name[64], text[16];
+        format_text(name, sizeof name, "%u", i);
+        format_text(text, sizeof text, "text %u", i);
+        const char *path = folder_write(*state, name, text, strlen(text));
+        assert_open_file(&f, path, str_of(text));
+        assert_true(f.count <= OS_OPEN_FILES_MAX);
+    }
+    for (unsigned i = 0; i < 2 * OS_OPEN_FILES_MAX; i++) {
+        struct output out = OUTPUT_BUFFER;
+        char path[sizeof f.items->path] = "/proc";
+        for (unsigned slash = 0; slash <= i % 24; slash++)
+            strcat(path, "/");
+        strcat(path, "stat");
+        assert_true(os_open_files_read(&f, path, &out));
+        assert_true(out.used > 0 && f.count <= OS_OPEN_FILES_MAX);
+        output_deinit(&out);
+    }
+    assert_int_equal(f.count, OS_OPEN_FILES_MAX);
+    os_open_files_close(&f);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -213,6 +284,8 @@ int main(void)
         UNIT_IN_FOLDER(a_killed_process_leaves_no_file),
         UNIT_IN_FOLDER(a_data_file_gets_its_name),
         UNIT(a_full_disk_is_reported),
+        UNIT(open_files_are_read_again),
+        UNIT_IN_FOLDER(not_all_files_remain_open),
     };
     return UNITS_RUN(tests);
 }
