@@ -13,6 +13,12 @@
 #define WATCH_MS 20
 #define STOPPED_CHECKS 250
 
+/* A process whose threads are all in the C library, or do not stop in time, is detached later. The
+ * caller waits for the first tries. */
+#define DETACH_TRIES 3
+#define DETACH_TRIES_ALONE 300
+#define DETACH_PAUSE_MS 200
+
 /* dlopen(3) */
 #define OPEN_NOW 2
 #define OPEN_NO_DELETE 0x1000
@@ -23,6 +29,7 @@ struct heap_attach_control {
     int64_t fd; /* in the process */
     uint64_t attach, detach;
     uint32_t process_count, processes[HEAP_ATTACH_PROCESSES]; /* without `pid` */
+    bool is_last_try;                                         /* of detaching */
     char library[1792];
     char message[512], hint[256]; /* of HEAP_STATE_FAILED and HEAP_STATE_LEFT */
 };
@@ -218,7 +225,7 @@ static int detach(void *control)
         ok &= detach_process(c, c->processes[i], ok ? &err : NULL);
     if (ok)
         set_state(c, HEAP_STATE_RESTORED);
-    else
+    else if (c->is_last_try)
         set_failure(c, HEAP_STATE_LEFT, &err);
     return 0;
 }
@@ -239,6 +246,24 @@ static bool run_step(int (*step)(void *control), struct heap_attach_control *c)
     return true;
 }
 
+static bool is_attached(const struct heap_attach_control *c)
+{
+    enum heap_attach_state state = state_of(c);
+    return state == HEAP_STATE_RECORDING || state == HEAP_STATE_STOP;
+}
+
+static void detach_all(struct heap_attach_control *c)
+{
+    for (unsigned try = 1; is_attached(c); try++) {
+        if (try > 1)
+            os_sleep(DETACH_PAUSE_MS);
+        c->is_last_try = try >= (caller_is_gone(c) ? DETACH_TRIES_ALONE : DETACH_TRIES);
+        run_step(detach, c);
+        if (c->is_last_try)
+            return;
+    }
+}
+
 static int watch(void *control)
 {
     struct heap_attach_control *c = control;
@@ -247,8 +272,7 @@ static int watch(void *control)
         return 1;
     while (state_of(c) == HEAP_STATE_RECORDING && !caller_is_gone(c))
         os_sleep(WATCH_MS);
-    if (state_of(c) == HEAP_STATE_RECORDING || state_of(c) == HEAP_STATE_STOP)
-        run_step(detach, c);
+    detach_all(c);
     return 0;
 }
 
