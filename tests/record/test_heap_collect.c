@@ -137,7 +137,7 @@ static void test_lane_order(void **state)
 
 /* A thread releases what another one has allocated; its clock was read before that, although
  * it has put a later time before. A release of before the allocation remains one. */
-static void test_lanes_together(void **state)
+static void test_lanes_merged(void **state)
 {
     static const struct written records[] = {
         {0, HEAP_PROCESS, 0, 0, 1},       {0, HEAP_ALLOCATED, 500, TWO, 1},
@@ -175,7 +175,7 @@ static void test_future(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest units[] = {UNIT(test_lane_order), UNIT(test_lanes_together),
+    const struct CMUnitTest units[] = {UNIT(test_lane_order), UNIT(test_lanes_merged),
                                        UNIT(test_future)};
     return UNITS_RUN(units);
 }
