@@ -307,7 +307,7 @@ static bool find_sample_facts(const struct breakdown *b, struct sample_facts *f,
                                .parent = find_parents(b, scratch)};
     if (has_key(b, KEY_CGROUP) && p->sample_labels)
         f->cgroup = label_sets_find(p, STR("cgroup"), scratch);
-    return !scratch->failed;
+    return f->outermost && f->parent && !scratch->failed;
 }
 
 #define TIME_STEP 100000000 /* ns: the default of perf's --time-quantum */
@@ -364,7 +364,7 @@ static bool is_in_group(const struct breakdown *b, const struct sample_facts *kn
 {
     struct str comm = profile_string(b->p, comm_of(b, known, s));
     return words_match(&b->o->comms, comm) &&
-           (known->parent[s->stack] || !b->o->only_parents);
+           (!b->o->only_parents || known->parent[s->stack]);
 }
 
 /* The samples of the event, by group and then by stack in preorder. Samples that the

@@ -86,7 +86,7 @@ static bool add_target(struct parsing *p, struct str text)
         is_valid &= (address.ptr[i] >= '0' && address.ptr[i] <= '9') ||
                     (address.ptr[i] >= 'a' && address.ptr[i] <= 'z') ||
                     (address.ptr[i] >= 'A' && address.ptr[i] <= 'Z') ||
-                    memchr(".:-_[]", address.ptr[i], 6) != NULL;
+                    str_find(STR(".:-_[]"), address.ptr[i]) < 6;
     if (!is_valid)
         return error_set(p->err, "invalid target '%.*s': HOST:PORT", STR_ARG(address));
     if (c->target_count == SCRAPE_TARGETS_MAX)
