@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/history.h"
+#include "cli/options/transforms.h"
 #include "model/sample_labels.h"
 #include "os/machine.h"
 #include "transform/transform.h"
@@ -33,16 +34,6 @@ enum order { ORDER_TOTAL, ORDER_SELF };
 
 static const char *const orders[] = {"total", "self", NULL};
 
-static bool add_word(const char *text, void *value, struct error *err)
-{
-    struct transform_words *words = value;
-    if (words->count == TRANSFORM_WORDS_MAX)
-        return error_set(err, "too many values at '%s': at most %d per option", text,
-                         TRANSFORM_WORDS_MAX);
-    words->items[words->count++] = text;
-    return true;
-}
-
 static const struct option history_options[] = {
     {"store", 0, "FILE|URL",
      "the store: a file, or clickhouse://... (default: that of stoke daemon)",
@@ -51,11 +42,11 @@ static const struct option history_options[] = {
      OPTION_STRING, OFF(at)},
     {"label", 0, "KEY=VALUE",
      "only samples with this label; * and ? in VALUE are wildcards (repeatable)",
-     OPTION_PARSED, OFF(filter.filter.labels), .parse = add_word},
+     OPTION_PARSED, OFF(filter.filter.labels), .parse = transforms_add_word},
     {"drop-label", 0, "KEY=VALUE", "exclude samples with this label", OPTION_PARSED,
-     OFF(filter.filter.drop_labels), .parse = add_word},
+     OFF(filter.filter.drop_labels), .parse = transforms_add_word},
     {"event", 0, "NAME", "the event (default: CPU time, or the first)", OPTION_PARSED,
-     OFF(filter.filter.events), .parse = add_word},
+     OFF(filter.filter.events), .parse = transforms_add_word},
     {0}};
 
 static const struct option table_options[] = {

@@ -91,7 +91,7 @@ static bool check_tables(struct report_settings *s, struct error *err)
     return error_hint(err, "leave out --tree, --callers, and the options of perf report");
 }
 
-/* Otherwise the filter would only say that there is no such label. */
+/* The message of the filter would not name --io. */
 static bool check_files(const struct profile *p, struct error *err)
 {
     if (label_key_check(p, STR("file"), err))

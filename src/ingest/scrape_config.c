@@ -229,7 +229,8 @@ bool scrape_config_parse(struct scrape_config *c, struct str text, struct error 
     for (size_t i = 0; i < c->job_count; i++)
         if (!c->jobs[i].profiles)
             c->jobs[i].profiles = 1U << SCRAPE_PROFILE;
-    return c->target_count || error_set(err, "there is no target");
+    return c->target_count ||
+           error_set(err, "no targets: add static_configs with targets");
 }
 
 void scrape_config_deinit(struct scrape_config *c)

@@ -9,7 +9,7 @@
 #define OS_FILE_PATH_MAX 4096
 
 /* The path of an open file of a thread, as /proc shows it ("/tmp/x", "pipe:[5]"), written to
- * `room`, and its inode number; empty if there is no such thread or file, or without permission. */
+ * `room`, and its inode number; empty if the thread or file does not exist, or without permission. */
 struct str os_open_file(uint32_t tid, uint32_t fd, char *room, size_t size,
                         uint64_t *inode);
 

@@ -14,7 +14,7 @@ import urllib.request
 
 import tap
 
-REFUSED = [("scrape_configs:\n", "there is no target"),
+REFUSED = [("scrape_configs:\n", "no targets: add static_configs"),
            ("what: 1\n", "line 1: unknown key 'what'"),
            ("scrape_configs:\n- job_name: a\n  scrape_timeout: 5s\n", "line 3: unknown key 'scrape_timeout'"),
            ("scrape_configs:\n- job_name: a\n  scrape_interval: 1s\n", "line 3: invalid scrape_interval"),

@@ -4,7 +4,7 @@
 #include "web/core/core.h"
 
 #define SAMPLES_LEAST ((size_t)1 << 16) /* fewer are fast as they are */
-#define ROWS_SHARE 4                    /* of the samples: with more rows there is no gain */
+#define ROWS_SHARE 4 /* of the samples: more rows cost more than they save */
 #define SPACING_LEAST ((size_t)1 << 18) /* samples from one sum to the next */
 #define EVENTS_MOST 8                   /* with more, there are no sums by event */
 #define EXACT_MOST 9007199254740992.0   /* integers up to this are exact: 2^53 */
@@ -94,7 +94,7 @@ static void add_step(struct condensed *c, size_t at, const struct event_sums *su
         memcpy(c->by_event + at / CONDENSED_STEP * events, sums, events * sizeof *sums);
 }
 
-/* Also false if there is no gain. */
+/* Also false if the rows would not save time. */
 static bool add_samples(struct condenser *k)
 {
     struct condensed *c = k->c;

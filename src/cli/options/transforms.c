@@ -3,7 +3,7 @@
 #include "cli/options/suppressions.h"
 #include "transform/pattern.h"
 
-static bool add_word(const char *text, void *value, struct error *err)
+bool transforms_add_word(const char *text, void *value, struct error *err)
 {
     struct transform_words *words = value;
     if (words->count == TRANSFORM_WORDS_MAX)
@@ -15,7 +15,7 @@ static bool add_word(const char *text, void *value, struct error *err)
 
 static bool add_pattern(const char *text, void *value, struct error *err)
 {
-    return pattern_check(text, err) && add_word(text, value, err);
+    return pattern_check(text, err) && transforms_add_word(text, value, err);
 }
 
 bool transforms_parse_numbers(const char *text, void *value, struct error *err)
@@ -60,7 +60,7 @@ static bool parse_group(const char *text, void *value, struct error *err)
 }
 
 #define OFF(field) offsetof(struct transforms_settings, options.field)
-#define WORD(field) OPTION_PARSED, OFF(field), .parse = add_word
+#define WORD(field) OPTION_PARSED, OFF(field), .parse = transforms_add_word
 #define PATTERN(field) OPTION_PARSED, OFF(field), .parse = add_pattern
 #define NUMBERS(field) OPTION_PARSED, OFF(field), .parse = transforms_parse_numbers
 #define TIME(field) OPTION_PARSED, OFF(field), .parse = parse_time

@@ -13,6 +13,9 @@ struct transforms_settings {
     struct transform_options options; /* the command sets `threads` */
 };
 
+/* For OPTION_PARSED: adds the text, which must outlive it, to a struct transform_words. */
+bool transforms_add_word(const char *text, void *value, struct error *err);
+
 /* For OPTION_PARSED: adds the numbers of a list, 7,12-15, to a struct number_set. */
 bool transforms_parse_numbers(const char *text, void *value, struct error *err);
 
