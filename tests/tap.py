@@ -66,6 +66,12 @@ class Tap:
         sys.exit(1 if self.failed else 0)
 
 
+def own_name(name):
+    """A name of a program that no other test on this machine uses at the same time: for tests that
+    search for it among all processes. The kernel shows the first 15 characters of a name."""
+    return f"{name[:7]}-{os.getpid()}"
+
+
 PERF_RUNS = 15  # a recording of all processes takes 10 s in some tests
 PERF_CRASH = b"assertion failed at util/build-id.c"
 

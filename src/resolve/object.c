@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "base/hash.h"
 #include "os/child.h"
+#include "resolve/code_version.h"
 #include "resolve/kernel.h"
 #include "symbol/perf_map.h"
 #include "symbol/symtab.h"
@@ -131,9 +132,11 @@ static bool cache_path(const struct object *o, const struct resolve_settings *s,
 {
     struct arena scratch = ARENA_INIT;
     struct str id = find_hexadecimal(elf_build_id(&o->file.elf), &scratch);
-    bool ok =
-        s->cache_dir && id.len >= 16 &&
-        format_text(path, size, "%s/unwind/%.*s", s->cache_dir, STR_ARG(id)) + 1 < size;
+    bool ok = s->cache_dir && id.len >= 16 &&
+              format_text(path, size, "%s/unwind/%.*s-%016llx", s->cache_dir, STR_ARG(id),
+                          CODE_VERSION) +
+                      1 <
+                  size;
     arena_deinit(&scratch);
     return ok;
 }
@@ -463,8 +466,8 @@ bool object_function_at(struct object *o, uint64_t address, uint64_t *start,
     return o->by_function && unwind_functions_range(&o->functions, address, start, end);
 }
 
-/* The path of the name cache depends on the file, its debug file, and the naming
- * options. */
+/* The path of the name cache depends on the file, its debug file, the naming options,
+ * and the code that finds names. */
 static bool names_path(struct object *o, const struct resolve_settings *s, char *path,
                        size_t size)
 {
@@ -477,6 +480,7 @@ static bool names_path(struct object *o, const struct resolve_settings *s, char 
     uint64_t mixed = hash_fixed(o->debug.path.ptr, o->debug.path.len);
     mixed = hash_mix(mixed ^ k.a, o->debug.mapping.bytes.len ^ k.b);
     mixed = hash_mix(mixed ^ k.c, o->file.mapping.bytes.len ^ k.d);
+    mixed = hash_mix(mixed ^ CODE_VERSION, k.b);
     return id.len >= 16 &&
            format_text(path, size, "%s/names/%.*s-%016llx", s->cache_dir, STR_ARG(id),
                        (unsigned long long)hash_mix(mixed ^ way, k.a)) +

@@ -72,6 +72,7 @@ int main(int count, char **words)
 }
 """
 NAP, NAP_COUNT = 1, 3
+LOAD_NAME, NAPS_NAME, COUNTED_NAME = map(tap.own_name, ("shares", "naps", "counted"))
 CAP_SYS_ADMIN, CAP_BPF, PR_CAPBSET_DROP = 21, 39, 24  # linux/capability.h, linux/prctl.h
 
 # A file system that becomes read-only while files on it are open, as after a fault of its disk.
@@ -308,7 +309,7 @@ def folded(store, *words, at="-1h", **how):
 def counts(store, rate):
     """Samples of the load's functions."""
     per = dict.fromkeys(SHARES, 0)
-    for stack, weight in folded(store, "--label", "process=shares"):
+    for stack, weight in folded(store, "--label", f"process={LOAD_NAME}"):
         for name in SHARES:
             per[name] += weight * rate / 1e9 if name in stack else 0
     return per
@@ -622,26 +623,26 @@ def least_wait(said):
 def has_reason(store):
     """Whether naps are known as such; the names of the kernel's functions come late."""
     return any("[sleep]" in stack for stack, _ in
-               folded(store, "--event", "off-cpu", "--label", "process=naps"))
+               folded(store, "--event", "off-cpu", "--label", f"process={NAPS_NAME}"))
 
 
 def check_waits(folder):
     """The waits of a program are between what it requests and how long it runs; the sum of all
     waits is what the sampler counted."""
     store = os.path.join(folder, "waits.db")
-    naps = build(folder, "naps", NAPS)
+    naps = build(folder, NAPS_NAME, NAPS)
     with daemon(store, "--off-cpu", "5") as (process, said):
         with subprocess.Popen([naps, "1000000"]) as load:
             until(lambda: has_reason(store) or least_wait(said()) > NAP, "the reason of a wait")
             load.kill()
-        named = os.path.join(folder, "counted")
+        named = os.path.join(folder, COUNTED_NAME)
         os.rename(naps, named)
         begin = time.monotonic()
         subprocess.run([named, str(NAP_COUNT)], check=True)
         most = time.monotonic() - begin
         status = stop(process)
         said = said()
-    own = waits(store, "counted") / 1e9
+    own = waits(store, COUNTED_NAME) / 1e9
     counted = re.search(r"(\d+) waits were sampled, (\d+) ns", said)
     wrong = []
     least = NAP_COUNT * NAP if least_wait(said) < NAP else 0  # many others may wait
@@ -689,7 +690,7 @@ def check_unit(folder):
     os.chown(os.path.join(folder, "unit"), 65534, 65534)
     store = os.path.join(folder, "unit", "unit.db")
     with daemon(store, "--off-cpu", prefix=rights_of_unit()) as (process, said):
-        until(lambda: any("shares" in stack for stack, _ in folded(store)), "samples of root")
+        until(lambda: any(LOAD_NAME in stack for stack, _ in folded(store)), "samples of root")
         until(lambda: waits(store) > 0, "waits")
         status = stop(process)
     wrong = "only your own" in said() or "not stored" in said()
@@ -770,7 +771,7 @@ def main():
         if why:
             report.skip("daemon", why.split("\n")[0])
             report.done()
-        with subprocess.Popen([build(folder, "shares", LOAD)]) as load:
+        with subprocess.Popen([build(folder, LOAD_NAME, LOAD)]) as load:
             try:
                 report.result("shares of a known load", check_truth(folder))
                 report.result("a store that cannot be written", check_recovery(folder))

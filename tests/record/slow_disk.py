@@ -3,6 +3,7 @@
 """The recorder waits for seconds for the files of the programs that it records, on a slow disk:
 no record is lost, and dumps that were shortened meanwhile are reported."""
 
+import mmap
 import os
 import re
 import shutil
@@ -20,24 +21,35 @@ DURATION = 4  # seconds
 
 
 def build(folder):
-    """A program whose unwind information is large: frames without frame pointers."""
+    """A program whose unwind information is large: frames without frame pointers. It says when it
+    runs, without a constant: the pages of constants are neighbours of the unwind information."""
     source, program = os.path.join(folder, "big.c"), os.path.join(folder, "big")
     with open(source, "w", encoding="utf-8") as file:
-        file.write("static volatile unsigned long sink;\n")
+        file.write("#include <unistd.h>\nstatic volatile unsigned long sink;\nstatic char ready;\n")
         for i in range(FUNCTIONS):
             file.write(f"void f{i}(unsigned long n) {{ while (n--) sink += {i}; }}\n")
         calls = "".join(f"f{i}(900);" for i in range(FUNCTIONS))
-        file.write(f"void all(void) {{ {calls} }}\nint main(void) {{ for (;;) all(); }}\n")
+        file.write(f"void all(void) {{ {calls} }}\n"
+                   "int main(void) { if (write(1, &ready, 1) != 1) return 1; for (;;) all(); }\n")
     status, _, err = tap.run(["cc", "-O0", "-fomit-frame-pointer", "-o", program, source])
     if status:
         raise RuntimeError(err.decode("utf-8", "replace"))
     return program
 
 
+def copy_by_page(source, target):
+    """A copy whose pages are in memory one by one. The kernel keeps a larger unit of the cache as
+    long as one page of it is in use."""
+    with open(source, "rb") as file, open(target, "wb", buffering=0) as copy:
+        for page in iter(lambda: file.read(mmap.PAGESIZE), b""):
+            copy.write(page)
+        os.fsync(copy.fileno())
+    os.chmod(target, 0o755)
+
+
 def forget(path):
-    """The next read of the file comes from the disk."""
+    """The next read of the file comes from the disk, except for pages that a process uses."""
     handle = os.open(path, os.O_RDONLY)
-    os.fsync(handle)
     os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(handle)
 
@@ -90,10 +102,11 @@ def check(folder, group):
     program = build(folder)
     copies = [f"{program}{i}" for i in range(PROGRAMS)]
     for copy in copies:
-        shutil.copy(program, copy)
-    running = [subprocess.Popen([copy]) for copy in copies]
+        copy_by_page(program, copy)
+    running = [subprocess.Popen([copy], stdout=subprocess.PIPE) for copy in copies]
     try:
-        for copy in copies:
+        for process, copy in zip(running, copies):
+            process.stdout.read(1)
             forget(copy)
         summary = record(folder, group, [str(process.pid) for process in running])
     finally:
