@@ -251,11 +251,22 @@ void os_run_first(void)
     setpriority(PRIO_PROCESS, 0, NICE_FIRST);
 }
 
+int32_t os_thread_id(void)
+{
+    return (int32_t)gettid();
+}
+
+bool os_thread_set_first(int32_t thread, bool first)
+{
+    int policy = first ? SCHED_RR : SCHED_OTHER;
+    struct sched_param least = {.sched_priority = sched_get_priority_min(policy)};
+    return sched_setscheduler(thread, policy | SCHED_RESET_ON_FORK, &least) == 0;
+}
+
 void os_run_thread_first(void)
 {
-    struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
     os_run_first();
-    sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least);
+    os_thread_set_first(0, true);
 }
 
 static uint64_t ns_of(const struct timeval *t)

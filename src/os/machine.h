@@ -92,6 +92,14 @@ void os_run_first(void);
  * effect is that of os_run_first, or none. For threads that never work for long. */
 void os_run_thread_first(void);
 
+/* The ID of this thread. */
+int32_t os_thread_id(void);
+
+/* Runs a thread of this process before all threads without real-time priority, or as before.
+ * False if this user may not do so (OS_RIGHT_FIRST); a thread may always lower itself. Threads
+ * that it starts have a normal priority. */
+bool os_thread_set_first(int32_t thread, bool first);
+
 /* CPU time of the child processes that have ended and were waited for, in ns. */
 uint64_t os_children_time(void);
 

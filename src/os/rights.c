@@ -34,6 +34,8 @@ void os_rights_restrict(unsigned rights)
         retained |= bit(CAP_CHOWN);
     if (rights & OS_RIGHT_KILL)
         retained |= bit(CAP_KILL);
+    if (rights & OS_RIGHT_FIRST)
+        retained |= bit(CAP_SYS_NICE);
     if (syscall(SYS_capget, &header, sets) != 0)
         return;
     for (unsigned i = 0; i < 2; i++) {

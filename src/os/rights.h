@@ -14,6 +14,7 @@ enum os_right {
     OS_RIGHT_KILL = 8,   /* kill a process that runs as another user */
     OS_RIGHT_LOAD = 32,  /* load eBPF programs */
     OS_RIGHT_CHOWN = 16, /* change the owner of files */
+    OS_RIGHT_FIRST = 64, /* give threads real-time priority */
 };
 
 /* Drops all capabilities except those, permanently. */

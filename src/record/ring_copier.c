@@ -204,15 +204,26 @@ static bool copy_all(struct ring_copier *c)
 
 /* --- The thread -------------------------------------------------------------------- */
 
+/* The lock is taken. The reader gets real-time priority when the queues fill up, before dumps
+ * become shorter, and returns it when they are nearly empty. */
+static void set_reader_priority(struct ring_copier *c)
+{
+    if (!c->reader_first && c->bytes > c->limit / 8)
+        c->reader_first = os_thread_set_first(c->reader, true);
+    else if (c->reader_first && c->bytes < c->limit / 16)
+        c->reader_first = !os_thread_set_first(c->reader, false);
+}
+
 static void run(void *context)
 {
     struct ring_copier *c = context;
     os_run_thread_first();
-    os_rights_restrict(0);
+    os_rights_restrict(OS_RIGHT_FIRST);
     while (!__atomic_load_n(&c->ends, __ATOMIC_ACQUIRE)) {
         os_wait_for(&c->changes, -1);
         os_lock_acquire(&c->lock);
         bool any = copy_all(c);
+        set_reader_priority(c);
         os_lock_release(&c->lock);
         if (any)
             os_wake_set(&c->ready);
@@ -221,7 +232,10 @@ static void run(void *context)
 
 bool ring_copier_start(struct ring_copier *c, struct error *err)
 {
-    return c->thread.body || os_thread_start(&c->thread, run, c, err);
+    if (c->thread.body)
+        return true;
+    c->reader = os_thread_id();
+    return os_thread_start(&c->thread, run, c, err);
 }
 
 bool ring_copier_init(struct ring_copier *c, const struct record_layout *layout,
@@ -365,6 +379,8 @@ void ring_copier_release(struct ring_copier *c)
     os_lock_acquire(&c->lock);
     for (struct copied_ring *r = c->rings; r; r = r->next)
         release_ring(c, r);
+    if (c->reader_first)
+        set_reader_priority(c);
     os_lock_release(&c->lock);
 }
 

@@ -9,6 +9,10 @@
  * counted, and a record of type PERF_LOST shows when. Other records (processes, mappings) are few
  * and needed to name samples: they have as much room again.
  *
+ * Among thousands of threads with work, the reader's share of a CPU is too small to empty the
+ * queues. From an eighth of the limit on, the reader runs before other threads, until they are
+ * nearly empty.
+ *
  *   init, add rings, watch counters, start; then passes of the reader:
  *   begin, peek and consume of each ring, release; at the end deinit
  *
@@ -40,6 +44,8 @@ struct ring_copier {
     size_t spare_count;
     size_t bytes; /* in chunks of the queues */
     struct ring_copier_counts counts;
+    int32_t reader;    /* thread ID */
+    bool reader_first; /* it has real-time priority */
     bool ends;
 };
 
@@ -57,8 +63,8 @@ void ring_copier_remove(struct ring_copier *c, struct copied_ring *r);
 bool ring_copier_watch(struct ring_copier *c, int counter, struct error *err);
 void ring_copier_unwatch(struct ring_copier *c, int counter);
 
-/* Starts the thread, which runs before others and has no rights. False if the system starts
- * none. */
+/* Starts the thread, which runs before others and has only the right to let the reader, which is
+ * the calling thread, do so too. False if the system starts none. */
 bool ring_copier_start(struct ring_copier *c, struct error *err);
 
 /* Readable when the thread has copied records since the last begin. */

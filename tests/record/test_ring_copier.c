@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A memory file is the ring: the test writes what the kernel would write. */
+#include "os/machine.h"
 #include "record/ring_copier.h"
 #include "unit.h"
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -212,6 +214,45 @@ static void a_reader_that_waits_loses_nothing(void **state)
     ring_copier_deinit(&copier);
 }
 
+static bool runs_first(void)
+{
+    return (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_RR;
+}
+
+/* Until the queues are nearly empty again. */
+static void a_reader_that_falls_behind_runs_first(void **state)
+{
+    struct kernel k;
+    struct seen seen = {0};
+    struct error err;
+    (void)state;
+    if (!os_thread_set_first(0, true)) /* this user may not */
+        skip();
+    assert_true(runs_first());
+    assert_true(os_thread_set_first(0, false));
+    begin_test(4 << 20);
+    open_kernel(&k);
+    assert_true(ring_copier_start(&copier, &err));
+    for (uint64_t i = 1; i <= 100; i++) /* less than a sixteenth */
+        write_sample(&k, i);
+    ring_copier_begin(&copier);
+    assert_false(runs_first());
+    for (uint64_t i = 101; i <= 2000; i++)
+        write_sample(&k, i);
+    while (!runs_first()) /* the thread copies, and raises it */
+        os_sleep(1);
+    ring_copier_release(&copier);
+    assert_true(runs_first());
+    ring_copier_begin(&copier);
+    read_ring(&k, &seen);
+    ring_copier_release(&copier);
+    assert_false(runs_first());
+    assert_int_equal(seen.samples, 2000);
+    assert_int_equal(ring_copier_counts(&copier).dropped, 0);
+    close_kernel(&k);
+    ring_copier_deinit(&copier);
+}
+
 /* Sum of what is read and what is reported as lost: everything. */
 static void full_queues_shorten_dumps_before_they_drop(void **state)
 {
@@ -254,6 +295,7 @@ int main(void)
         cmocka_unit_test(a_dump_has_only_its_content),
         cmocka_unit_test(what_is_not_consumed_comes_again),
         cmocka_unit_test(a_reader_that_waits_loses_nothing),
+        cmocka_unit_test(a_reader_that_falls_behind_runs_first),
         cmocka_unit_test(full_queues_shorten_dumps_before_they_drop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
