@@ -58,7 +58,8 @@ PURE_HEADERS = {
 MADE = {"resolve/code_version.h"}
 # Decompression is separate, because the page has its own. Regular expressions are pure code of
 # libc, also in wasi-libc.
-FILE_HEADERS = {"codec/decode.c": {"zlib.h", "zstd.h"}, "codec/encode.c": {"zlib.h", "zstd.h"},
+FILE_HEADERS = {"codec/decode.c": {"zstd.h"}, "codec/encode.c": {"zlib.h", "zstd.h"},
+                "codec/packed.c": {"bzlib.h", "lzma.h", "zlib.h"},
                 "codec/unpack_run.c": {"libdeflate.h", "lzma.h", "zlib.h", "zstd.h"},
                 "transform/pattern.c": {"regex.h"}}
 
@@ -72,7 +73,7 @@ PURE_SYMBOLS = {
     "sqrt", "cos", "sin", "erfc", "expm1", "log1p",
 }
 FILE_SYMBOLS = {"demangle.c.o": {"__cxa_demangle"}}
-PURE_SYMBOL_PREFIXES = ("inflate", "deflate", "ZSTD_", "libdeflate_", "lzma_", "regcomp", "regexec", "regfree",
+PURE_SYMBOL_PREFIXES = ("inflate", "deflate", "ZSTD_", "libdeflate_", "lzma_", "BZ2_", "regcomp", "regexec", "regfree",
                         "regerror", "__cpu_", "__asan", "__ubsan", "__sanitizer",
                         "__sancov", "__tsan", "__gcov", "__llvm")
 

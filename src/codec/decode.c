@@ -4,8 +4,6 @@
 #include "base/bytes.h"
 #include "base/utf8.h"
 #include "codec/encoding.h"
-#include <stdlib.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #define ZIP_ENTRY STR("PK\x03\x04")
@@ -109,53 +107,52 @@ static bool zip_end(struct decoder *d, struct error *err)
     return true;
 }
 
-/* Prepares for the next gzip member. If there is none, sets *more to false; the text
- * ends. Zeros are padding, anything else is a flaw. */
-static bool gzip_next_member(struct decoder *d, bool *more, struct error *err)
+/* Prepares for the next member. If there is none, sets *more to false; the text ends. Zeros
+ * are padding, anything else is a flaw. */
+static bool next_member(struct decoder *d, bool *more, struct error *err)
 {
     struct source *from = d->from;
     *more = false;
     if (d->zip)
         return zip_end(d, err);
-    while (source_left(from) < 2 && !from->last)
-        if (!source_more(from, from->begin, err))
+    do {
+        while (from->begin < from->end && !*from->begin)
+            took(d, 1);
+        if (!source_peek(from, ENCODING_HEAD, err))
             return false;
-    *more = str_starts(str_span(from->begin, from->end), STR("\x1f\x8b"));
-    if (!*more && source_left(from) && from->begin[0])
+    } while (from->begin < from->end && !*from->begin);
+    struct str rest = str_span(from->begin, from->end);
+    *more = str_starts(rest, str_of(d->format->magic));
+    if (!*more && rest.len)
         d->flaw = DECODE_TRAILING_BYTES;
-    return !*more || inflateReset(d->state) == Z_OK || error_memory(err);
+    return !*more || d->format->next_member(d->state) || error_memory(err);
 }
 
-static bool gzip_read(void *context, char *into, size_t room, size_t *got,
-                      struct error *err)
+static bool packed_read(void *context, char *into, size_t room, size_t *got,
+                        struct error *err)
 {
     struct decoder *d = context;
-    z_stream *z = d->state;
     *got = 0;
     while (*got == 0 && !d->stopped) {
         bool more = true;
-        if (d->frame_done && !gzip_next_member(d, &more, err))
+        if (d->frame_done && !next_member(d, &more, err))
             return false;
         if (!more)
             return true;
         if (!refill(d, err))
             return false;
         size_t left = source_left(d->from);
-        if (left == 0)
+        struct packed_step s = {{d->from->begin, left}, into, room};
+        enum packed_status status = d->format->step(d->state, &s);
+        took(d, left - s.in.len);
+        *got = room - s.room;
+        bool stuck = status == PACKED_MORE && left == s.in.len && *got == 0;
+        if (stuck && left == 0)
             return truncated(d, err);
-        z->next_in = (z_const Bytef *)(uintptr_t)d->from->begin;
-        z->avail_in = (uInt)(left < 1u << 30 ? left : 1u << 30);
-        uInt offered = z->avail_in;
-        z->next_out = (Bytef *)into;
-        z->avail_out = (uInt)(room < 1u << 30 ? room : 1u << 30);
-        uInt capacity = z->avail_out;
-        int status = inflate(z, Z_NO_FLUSH);
-        took(d, offered - z->avail_in);
-        *got = capacity - z->avail_out;
         /* returns what was unpacked before the fault first; the next call fails again */
-        if (status != Z_OK && status != Z_STREAM_END && *got == 0)
-            return status == Z_MEM_ERROR ? error_memory(err) : damaged(d, err);
-        d->frame_done = status == Z_STREAM_END;
+        if ((status >= PACKED_DAMAGED || stuck) && *got == 0)
+            return status == PACKED_MEMORY ? error_memory(err) : damaged(d, err);
+        d->frame_done = status == PACKED_END;
     }
     d->out += *got;
     check_limits(d);
@@ -248,17 +245,15 @@ static bool utf16_read(void *context, char *into, size_t room, size_t *got,
     return true;
 }
 
-static bool start_inflate(struct decoder *d, int window, struct error *err)
+static bool start_packed(struct decoder *d, const struct packed_format *format,
+                         struct error *err)
 {
-    z_stream *z = calloc(1, sizeof *z);
-    d->what = "gzip";
-    d->state = z;
-    if (!z || inflateInit2(z, window) != Z_OK) {
-        free(z);
-        d->state = NULL;
+    d->what = format->name;
+    d->format = format;
+    d->state = format->create();
+    if (!d->state)
         return error_memory(err);
-    }
-    d->source = source_reading(gzip_read, d, d->from->name);
+    d->source = source_reading(packed_read, d, d->from->name);
     d->source.limits = d->from->limits;
     return true;
 }
@@ -314,7 +309,7 @@ static bool start_zip(struct decoder *d, struct error *err)
         return refuse("zip", err);
     took(d, ZIP_HEAD_SIZE + name + extra);
     d->zip = true;
-    return start_inflate(d, -15, err);
+    return start_packed(d, &packed_deflate, err);
 }
 
 static bool start_utf16(struct decoder *d, bool big_endian)
@@ -335,13 +330,13 @@ bool decoder_init(struct decoder *d, struct source *from, struct error *err)
     enum encoding encoding = encoding_of(str_span(from->begin, from->end));
     switch (encoding) {
     case ENCODING_GZIP:
-        return start_inflate(d, 15 + 16, err);
+        return start_packed(d, &packed_gzip, err);
     case ENCODING_ZSTD:
         return start_zstd(d, err);
     case ENCODING_XZ:
-        return refuse("xz", err);
+        return start_packed(d, &packed_xz, err);
     case ENCODING_BZIP2:
-        return refuse("bzip2", err);
+        return start_packed(d, &packed_bzip2, err);
     case ENCODING_ZIP:
         return start_zip(d, err);
     case ENCODING_UTF16_LE:
@@ -358,12 +353,10 @@ bool decoder_init(struct decoder *d, struct source *from, struct error *err)
 
 void decoder_deinit(struct decoder *d)
 {
-    if (d->what && strcmp(d->what, "gzip") == 0 && d->state) {
-        inflateEnd(d->state);
-        free(d->state);
-    } else if (d->what && strcmp(d->what, "zstd") == 0) {
+    if (d->state && d->format)
+        d->format->free(d->state);
+    else if (d->state)
         ZSTD_freeDStream(d->state);
-    }
     d->state = NULL;
     if (d->bound)
         arena_count_in(d->bound_before);

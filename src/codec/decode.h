@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decoders: a source over another source's bytes. They unpack gzip, zstd and the first
- * file of a zip, convert UTF-16 (with a byte order mark) to UTF-8, and remove a UTF-8
+/* Decoders: a source over another source's bytes. They unpack gzip, zstd, xz,
+ * bzip2 and the first file of a zip, convert UTF-16 (with a byte order mark) to UTF-8, and remove a UTF-8
  * byte order mark.
  *
  * A small file can unpack to unlimited size: unpacking stops with a flaw when the
@@ -10,18 +10,20 @@
 
 #include "base/arena.h"
 #include "base/source.h"
+#include "codec/packed.h"
 
 /* Flaws of packed data whose beginning was read. */
 #define DECODE_DAMAGED "the packed data is damaged: the rest is skipped"
 #define DECODE_TRUNCATED "the packed data is truncated"
-#define DECODE_TRAILING_BYTES "bytes after the end of the gzip data are ignored"
+#define DECODE_TRAILING_BYTES "bytes after the end of the packed data are ignored"
 
 struct decoder {
     struct source source; /* what the reader reads */
     struct source *from;
-    const char *what; /* "gzip", "zstd", "UTF-16"; NULL: unchanged bytes */
+    const char *what; /* "gzip", "xz", "UTF-16", ...; NULL: unchanged bytes */
     const char *flaw; /* after reading: a fault of the packed data, or NULL */
     bool broken;      /* the flaw makes the rest unreadable */
+    const struct packed_format *format; /* NULL: zstd, or not compressed */
     void *state;
     uint64_t in, out;
     bool big_endian, frame_done, zip;

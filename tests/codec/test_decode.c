@@ -3,6 +3,8 @@
 #include "base/output.h"
 #include "codec/decode.h"
 #include "unit.h"
+#include <bzlib.h>
+#include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -38,6 +40,36 @@ static struct packed pack_zstd(const char *text, size_t length)
     assert_false(ZSTD_isError(p.length));
     return p;
 }
+
+static struct packed pack_xz(const char *text, size_t length)
+{
+    size_t room = lzma_stream_buffer_bound(length), used = 0;
+    struct packed p = {.bytes = malloc(room)};
+    lzma_ret status = lzma_easy_buffer_encode(
+        1, LZMA_CHECK_CRC64, NULL, (const uint8_t *)text, length, p.bytes, &used, room);
+    assert_int_equal(status, LZMA_OK);
+    p.length = used;
+    return p;
+}
+
+static struct packed pack_bzip2(const char *text, size_t length)
+{
+    unsigned room = (unsigned)(length + length / 100 + 600);
+    struct packed p = {.bytes = malloc(room)};
+    char *from = (char *)(uintptr_t)text;
+    int status =
+        BZ2_bzBuffToBuffCompress((char *)p.bytes, &room, from, (unsigned)length, 1, 0, 0);
+    assert_int_equal(status, BZ_OK);
+    p.length = room;
+    return p;
+}
+
+static const struct {
+    const char *name;
+    struct packed (*pack)(const char *text, size_t length);
+} packers[] = {
+    {"gzip", pack_gzip}, {"zstd", pack_zstd}, {"xz", pack_xz}, {"bzip2", pack_bzip2}};
+#define PACKERS (sizeof packers / sizeof *packers)
 
 /* Decodes bytes that are read in bites; returns true with the text in *out (the caller
  * frees it), or false with err set. */
@@ -143,40 +175,33 @@ static void a_utf8_byte_order_mark_is_removed(void **state)
     assert_decodes("\xef\xbb", 2, NULL, STR("\xef\xbb"));
 }
 
-static void gzip_is_unpacked(void **state)
+static void compressed_text_is_unpacked(void **state)
 {
     (void)state;
     size_t length = 300000;
     char *text = make_text(length);
-    struct packed p = pack_gzip(text, length);
-    assert_decodes(p.bytes, p.length, "gzip", (struct str){text, length});
-    free(p.bytes);
+    for (size_t i = 0; i < PACKERS; i++) {
+        struct packed p = packers[i].pack(text, length);
+        assert_decodes(p.bytes, p.length, packers[i].name, (struct str){text, length});
+        free(p.bytes);
+    }
     free(text);
 }
 
-static void zstd_is_unpacked(void **state)
-{
-    (void)state;
-    size_t length = 300000;
-    char *text = make_text(length);
-    struct packed p = pack_zstd(text, length);
-    assert_decodes(p.bytes, p.length, "zstd", (struct str){text, length});
-    free(p.bytes);
-    free(text);
-}
-
-/* Two compressed files in a row are one text, as with gzip -d and zstd -d. */
+/* Two compressed files in a row are one text, as with gzip -d; zeros between them are
+ * padding. */
 static void several_members_are_joined(void **state)
 {
     (void)state;
-    struct packed (*packers[])(const char *, size_t) = {pack_gzip, pack_zstd};
-    for (size_t i = 0; i < 2; i++) {
-        struct packed one = packers[i]("one\n", 4), two = packers[i]("two\n", 4);
-        size_t length = one.length + two.length;
-        unsigned char *both = malloc(length);
+    for (size_t i = 0; i < 2 * PACKERS; i++) {
+        struct packed one = packers[i / 2].pack("one\n", 4),
+                      two = packers[i / 2].pack("two\n", 4);
+        bool zstd = packers[i / 2].pack == pack_zstd;
+        size_t gap = i % 2 && !zstd ? 8 : 0, length = one.length + gap + two.length;
+        unsigned char *both = calloc(1, length);
         memcpy(both, one.bytes, one.length);
-        memcpy(both + one.length, two.bytes, two.length);
-        assert_decodes(both, length, i ? "zstd" : "gzip", STR("one\ntwo\n"));
+        memcpy(both + one.length + gap, two.bytes, two.length);
+        assert_decodes(both, length, packers[i / 2].name, STR("one\ntwo\n"));
         free(both);
         free(one.bytes);
         free(two.bytes);
@@ -271,9 +296,8 @@ static void the_beginning_of_a_truncated_file_is_read(void **state)
 {
     (void)state;
     char *text = make_text(5000);
-    struct packed (*packers[])(const char *, size_t) = {pack_gzip, pack_zstd};
-    for (size_t i = 0; i < 2; i++) {
-        struct packed p = packers[i](text, 5000);
+    for (size_t i = 0; i < PACKERS; i++) {
+        struct packed p = packers[i].pack(text, 5000);
         for (size_t length = 6; length < p.length; length++)
             assert_flawed(&p, length, (struct str){text, 5000}, "truncated");
         free(p.bytes);
@@ -290,6 +314,14 @@ static void damage_is_reported(void **state)
     p.bytes[p.length - 6] ^= 0x40; /* the checksum */
     assert_flawed(&p, p.length, whole, "is damaged");
     free(p.bytes);
+    p = pack_xz(text, 5000);
+    p.bytes[p.length - 3] ^= 0x40; /* the footer */
+    assert_flawed(&p, p.length, whole, "is damaged");
+    free(p.bytes);
+    p = pack_bzip2(text, 5000);
+    p.bytes[10] ^= 0x40; /* the checksum of the block */
+    assert_flawed(&p, p.length, whole, "is damaged");
+    free(p.bytes);
     p = pack_zstd(text, 5000);
     memset(p.bytes + 10, 0xff, p.length - 10);
     assert_flawed(&p, p.length, whole, "is damaged");
@@ -299,11 +331,12 @@ static void damage_is_reported(void **state)
 
 static void bytes_after_gzip_are_reported(void **state)
 {
+    static const char second[4] = {'t', 'w', 'o', '\n'};
     (void)state;
     struct packed p = pack_gzip("one\n", 4);
     unsigned char *longer = calloc(1, p.length + 4);
     memcpy(longer, p.bytes, p.length);
-    memcpy(longer + p.length, "two\n", 4);
+    memcpy(longer + p.length, second, sizeof second);
     struct packed both = {longer, p.length + 4};
     assert_flawed(&both, both.length, STR("one\n"), "after the end");
     free(longer);
@@ -382,10 +415,6 @@ static void invalid_utf16_is_replaced(void **state)
 static void unsupported_archives_are_named(void **state)
 {
     (void)state;
-    assert_rejected("\xfd"
-                    "7zXZ\0",
-                    6, "cannot read xz files");
-    assert_rejected("BZh91AY", 7, "cannot read bzip2 files");
     assert_rejected("PK\x03\x04xx", 6, "cannot read zip files");
 }
 
@@ -425,8 +454,7 @@ int main(void)
     const struct CMUnitTest units[] = {
         UNIT(plain_bytes_pass_through),
         UNIT(a_utf8_byte_order_mark_is_removed),
-        UNIT(gzip_is_unpacked),
-        UNIT(zstd_is_unpacked),
+        UNIT(compressed_text_is_unpacked),
         UNIT(several_members_are_joined),
         UNIT(the_file_of_a_zip_is_unpacked),
         UNIT(further_files_of_a_zip_are_reported),
