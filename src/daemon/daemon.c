@@ -22,7 +22,8 @@
 
 #define NS STORE_SECOND
 #define DRAIN_MS 1000
-#define DRAIN_MS_OFTEN 100  /* while a trigger's recording runs */
+#define DRAIN_MS_OFTEN 100 /* while a trigger's recording runs, or a request waits */
+#define LIVE_INTERVAL (NS - NS / 10)
 #define CLOCK_STEP (NS / 2) /* a larger change of the clock ends a window */
 
 struct daemon {
@@ -44,6 +45,7 @@ struct daemon {
     struct daemon_metrics metrics;
     struct daemon_notes notes;
     struct daemon_recent recent;
+    uint64_t published;                /* when clients got what is new; monotonic clock */
     struct daemon_recording recording; /* its job uses live.wait */
     struct lepd_server *lepd;          /* or NULL */
     struct daemon_api api;
@@ -108,7 +110,7 @@ static void end_window(struct daemon *d, uint64_t end)
         return;
     }
     daemon_metrics_stored(&d->metrics);
-    daemon_recent_publish(&d->recent, NULL, end + offset);
+    daemon_recent_publish(&d->recent, NULL, end + offset, end + offset);
     if (p) /* the names are stored with the window */
         daemon_names_forget_late(&d->names);
     if (!is_triggered(d))
@@ -239,20 +241,27 @@ static void check_waits(struct daemon *d)
     d->api.least_wait = r.threshold;
 }
 
-/* Gives the clients of the HTTP server what is new: once a second. */
-static void publish_live(struct daemon *d)
+/* Gives the clients of the HTTP server what is new: once a second, or when a request waits. */
+static void publish_live(struct daemon *d, uint64_t complete)
 {
+    uint64_t now = os_clock_monotonic(), offset = d->offset;
+    bool due = now - d->published >= LIVE_INTERVAL;
     if (!d->http)
         return;
-    if (daemon_recent_is_needed(&d->recent))
-        daemon_recent_publish(&d->recent, daemon_samples_so_far(&d->samples, d->offset),
-                              d->window_start + d->offset);
+    if (daemon_recent_is_needed(&d->recent, complete + offset, due))
+        daemon_recent_publish(&d->recent, daemon_samples_so_far(&d->samples, offset),
+                              d->window_start + offset, complete + offset);
+    if (!due)
+        return;
     daemon_api_send(&d->api, d->http);
+    d->published = now;
 }
 
-static int drain_ms(const struct daemon *d)
+static int drain_ms(struct daemon *d)
 {
-    return is_triggered(d) ? DRAIN_MS_OFTEN : DRAIN_MS;
+    return is_triggered(d) || (d->http && daemon_recent_is_awaited(&d->recent))
+               ? DRAIN_MS_OFTEN
+               : DRAIN_MS;
 }
 
 static bool turn(void *context, unsigned reasons, int *next)
@@ -267,7 +276,7 @@ static bool turn(void *context, unsigned reasons, int *next)
     if (d->triggers.state == TRIGGER_NONE) /* it would use the wait that is closed then */
         daemon_recording_turn(&d->recording, &d->live.wait);
     publish(d, complete);
-    publish_live(d);
+    publish_live(d, complete);
     if (reasons & OS_WAIT_STOP)
         d->stops = true;
     else if (complete >= d->samples.until) {
