@@ -285,7 +285,11 @@ bool record_session_open(struct record_session *s, struct error *err)
     struct record_sink output = {s, write_record, write_round};
     bool ok = s->settings->hosted ? os_wait_init_plain(&s->wait, err)
                                   : os_wait_init(&s->wait, err);
-    if (!ok || !start_command(s, err) || !open_chain(s, err) || !open_files(s, err) ||
+    if (!ok || !start_command(s, err))
+        return false;
+    if (!s->settings->hosted)
+        os_run_first(); /* a ring that is not drained loses samples; the command is not first */
+    if (!open_chain(s, err) || !open_files(s, err) ||
         !record_chain_start(&s->chain, output, err))
         return false;
     s->cpus = s->chain.sampler.ring_count;
@@ -325,8 +329,6 @@ static uint64_t next_collection(const struct record_session *s, uint64_t now)
 bool record_session_start(struct record_session *s, struct error *err)
 {
     const struct record_settings *set = s->settings;
-    if (!set->hosted)
-        os_run_first(); /* a ring that is not drained loses samples */
     drop_rights(s, false);
     if (set->delay == 0)
         perf_sampler_enable(&s->chain.sampler); /* takes a while for many threads */
