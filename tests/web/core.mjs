@@ -1079,7 +1079,58 @@ function checkCondensed() {
     report("condensed rows show what the samples show", wrong.join("\n"));
 }
 
+/* A field of protobuf: a number, text, or bytes. */
+function field(number, value) {
+    if (typeof value === "number")
+        return [number << 3, value];
+    const bytes = typeof value === "string" ? [...encoder.encode(value)] : value;
+    return [number << 3 | 2, bytes.length, ...bytes];
+}
+
+/* A pprof profile of samples with a stack of functions (leaf first), a weight, and labels. */
+function pprof(samples) {
+    const strings = [""];
+    const id = (text) => (strings.includes(text) ? strings.indexOf(text) : strings.push(text) - 1);
+    const functions = [...new Set(samples.flatMap(([stack]) => stack))];
+    const body = [field(1, [field(1, id("samples")), field(2, id("count"))].flat())];
+    for (const [stack, weight, labels] of samples)
+        body.push(field(2, [field(1, stack.map((name) => functions.indexOf(name) + 1)), field(2, [weight]),
+            ...Object.entries(labels).map(([key, text]) => field(3, [...field(1, id(key)), ...field(2, id(text))]))].flat()));
+    functions.forEach((name, i) => {
+        body.push(field(4, [...field(1, i + 1), ...field(4, field(1, i + 1))]));
+        body.push(field(5, [...field(1, i + 1), ...field(2, id(name))]));
+    });
+    return new Uint8Array([...body, ...strings.map((text) => field(6, text))].flat());
+}
+
+/* A profile of a store has no process IDs: the label "process" is the first level. */
+function checkLabelProcesses() {
+    const core = new Core();
+    const samples = [[["a", "main"], 5, { process: "web", thread: "io" }], [["b", "main"], 7, { process: "db", thread: "io" }],
+        [["a", "main"], 1, { process: "web", thread: "main" }], [["c", "main"], 2, {}]];
+    const info = core.open(pprof(samples), "x.pb");
+    core.json("core_show", "[]", 0, 0, 1);
+    const names = (node) => core.json("core_children", 0, node).map((row) => `${row.function.name} ${row.total} ${row.function.process_label ?? ""}`.trim()).sort();
+    const wrong = [];
+    const expect = (what, got, right) => {
+        if (JSON.stringify(got) !== JSON.stringify(right))
+            wrong.push(`${what}: ${JSON.stringify(got)}, not ${JSON.stringify(right)}`);
+    };
+    expect("several processes", info.several_processes, true);
+    expect("roots", names(0), ["(no name) 2", "db 7 db", "web 6 web"]);
+    expect("total of a label", core.json("core_show", JSON.stringify([{ verb: "label", text: "process=web" }]), 0, 0, 1).total, 6);
+    core.json("core_show", "[]", 0, 0, 1);
+    expect("written again", core.folded().split("\n").filter(Boolean).sort(), ["io;main;a 5", "io;main;b 7", "main;c 2", "main;main;a 1"]);
+    core.call("core_export", "speedscope");
+    expect("exported", /-[0-9]/.test(decoder.decode(core.reply()).replace(/"exporter.*?"/, "")), false);
+    const saved = new Core();
+    core.call("core_export", "page");
+    expect("saved page", saved.open(core.reply().slice(), "x.stoke").several_processes, true);
+    report("processes of a profile without process IDs are its labels", wrong.join("\n"));
+}
+
 checkImports();
+checkLabelProcesses();
 checkCondensed();
 checkAtOnce();
 checkNarrowed();

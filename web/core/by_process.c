@@ -5,6 +5,7 @@
 #include "base/sort.h"
 #include "base/trie.h"
 #include "web/core/core.h"
+#include "web/core/label_process.h"
 
 struct grouping {
     struct shown *shown;
@@ -85,8 +86,12 @@ static size_t name_processes(struct grouping *g)
                 main = is_main;
             }
         }
+        int64_t pid = thread_of(g, i)->pid;
+        string_id name = is_label_process(pid) ? label_process_name(g->shown->p, pid) : 0;
+        if (!name)
+            name = g->shown->p->threads[best].name;
         for (size_t k = i; k < end; k++)
-            g->name[g->order[k]] = g->shown->p->threads[best].name;
+            g->name[g->order[k]] = name;
         processes += thread_of(g, i)->pid != ID_NONE;
     }
     return processes;
@@ -110,7 +115,7 @@ static void write_name(struct grouping *g, struct output *text, string_id name)
 
 static void write_id(struct output *text, int64_t id)
 {
-    if (id == ID_NONE)
+    if (!has_id(id))
         return;
     output_text(text, " ");
     output_u64(text, (uint64_t)id);

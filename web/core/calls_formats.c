@@ -2,6 +2,7 @@
 /* The calls for formats: those that are read, and the export. */
 #include "export/table.h"
 #include "transform/transform.h"
+#include "web/core/label_process.h"
 #include "web/core/state.h"
 
 /* Removes the marks of truncated stacks, which other formats do not have. NULL with
@@ -22,6 +23,18 @@ static const struct profile *profile_of_page(struct str format)
     if (str_equal(format, STR("page-before")))
         return core.opened[1];
     return str_equal(format, STR("page")) ? need_samples() : NULL;
+}
+
+static bool write_profile(const struct exporter *e, const struct profile *p,
+                          const struct export_options *options)
+{
+    struct arena threads = ARENA_INIT;
+    struct profile written = without_process_numbers(p, &threads);
+    bool ok = written.threads ? e->write(&written, options, &core.reply, &core.err) &&
+                                    output_finish(&core.reply)
+                              : error_memory(&core.err);
+    arena_deinit(&threads);
+    return ok;
 }
 
 /* The shown profile in a format that stoke writes; or a .stoke file with all marks, of the
@@ -46,9 +59,7 @@ int EXPORT(core_export)(const char *name, uint32_t length)
     if (!e)
         return end_reply(error_set(&core.err, "no such format"));
     struct profile *plain = page ? NULL : without_marks();
-    bool ok = (page || plain) &&
-              e->write(plain ? plain : page, &options, &core.reply, &core.err) &&
-              output_finish(&core.reply);
+    bool ok = (page || plain) && write_profile(e, plain ? plain : page, &options);
     profile_destroy(plain);
     return end_reply(ok);
 }

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "codec/encoding.h"
 #include "transform/transform.h"
+#include "web/core/label_process.h"
 #include "web/core/state.h"
 
 /* How a file is compressed or encoded (enum encoding), from its first bytes. An archive
@@ -71,6 +72,10 @@ int EXPORT(core_partial)(void)
     struct profile *p = loading_so_far(&core.loading, &core.err);
     if (!p)
         return end_reply(false);
+    if (!label_processes(p)) {
+        profile_destroy(p);
+        return end_reply(error_memory(&core.err));
+    }
     retire(&core.both);
     retire(&core.filtered);
     close_opened(1);
@@ -94,6 +99,10 @@ int EXPORT(core_finish)(uint32_t slot)
     struct profile *p = loading_finish(&core.loading, &core.err);
     if (!p || slot >= PROFILES)
         return end_reply(false);
+    if (!label_processes(p)) {
+        profile_destroy(p);
+        return end_reply(error_memory(&core.err));
+    }
     retire(&core.filtered);
     if (slot == 0)
         close_opened(1);

@@ -4,6 +4,7 @@
 #include "import/importer.h"
 #include "model/sample_labels.h"
 #include "web/core/core.h"
+#include "web/core/label_process.h"
 
 #define MODULES_MOST 500
 #define THREADS_MOST 5000
@@ -30,7 +31,7 @@ static void reply_string(struct json_writer *w, const char *key, const struct pr
 
 static void reply_id(struct json_writer *w, const char *key, int64_t id)
 {
-    if (id != ID_NONE)
+    if (has_id(id))
         json_member_double(w, key, (double)id);
 }
 
@@ -238,7 +239,7 @@ static void reply_owner(struct json_writer *w, const struct shown *s,
     for (uint32_t i = o->first; i < o->first + o->count; i++) {
         const struct thread *t = &s->p->threads[s->owner_threads[i]];
         int64_t id = o->process ? t->pid : t->tid;
-        if (id == last || id == ID_NONE)
+        if (id == last || !has_id(id))
             continue;
         output_text(&ids, ids.used ? "," : "");
         output_u64(&ids, (uint64_t)id);
@@ -246,6 +247,10 @@ static void reply_owner(struct json_writer *w, const struct shown *s,
     }
     json_member_str(w, "kind", o->process ? STR("process") : STR("thread"));
     json_member_str(w, "ids", output_contents(&ids));
+    int64_t pid = s->p->threads[s->owner_threads[o->first]].pid;
+    if (o->process && is_label_process(pid))
+        json_member_str(w, "process_label",
+                        profile_string(s->p, label_process_name(s->p, pid)));
     w->out->failed |= ids.failed;
     output_deinit(&ids);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/core/tracks.h"
 #include "base/sort.h"
+#include "web/core/label_process.h"
 #include <math.h>
 
 #define CPUS_MAX 4096              /* larger numbers of CPUs are invalid */
@@ -507,6 +508,8 @@ static bool make_processes(struct maker *m)
                 .pid = thread->pid, .name = thread->name, .processes = 1};
         struct process_track *process = &t->processes[t->process_count - 1];
         thread->process = (uint32_t)t->process_count - 1;
+        if (is_label_process(thread->pid))
+            process->name = label_process_name(m->p, thread->pid);
         process->count++;
         process->cpu_time += thread->cpu_time;
         if (thread->tid == thread->pid)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tracks in a window, by columns. */
+#include "web/core/label_process.h"
 #include "web/core/tracks.h"
 
 #define COLUMNS_MAX 16384
@@ -351,8 +352,10 @@ static void put_processes(struct json_writer *w, const struct tracks *t)
         const struct process_track *process = &t->processes[i];
         json_begin(w, JSON_OBJECT);
         json_member_str(w, "name", profile_string(t->p, process->name));
-        if (process->pid != ID_NONE && process->processes == 1)
+        if (has_id(process->pid) && process->processes == 1)
             json_member_double(w, "pid", (double)process->pid);
+        json_put_key(w, "labelled");
+        json_put_bool(w, is_label_process(process->pid));
         if (process->processes > 1)
             put_process_ids(w, t, process);
         json_member_u64(w, "first", process->first);

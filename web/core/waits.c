@@ -3,6 +3,7 @@
 #include "base/sort.h"
 #include "base/trie.h"
 #include "model/sample_labels.h"
+#include "web/core/label_process.h"
 #include "web/core/tracks.h"
 
 #define WAITS_LISTED 5000
@@ -149,7 +150,7 @@ static void put_group(struct json_writer *w, const struct shown *s,
     const struct thread *t = &s->p->threads[g->thread];
     json_begin(w, JSON_OBJECT);
     json_member_str(w, "name", profile_string(s->p, t->name));
-    if (t->pid != ID_NONE)
+    if (has_id(t->pid))
         json_member_double(w, "pid", (double)t->pid);
     if (t->tid != ID_NONE)
         json_member_double(w, "tid", (double)t->tid);

@@ -22,6 +22,8 @@ const OF_THREADS = ["tid", "pid", "comm", "drop-comm"];
 export function ownerFilter(f: FunctionInfo): Filter | null {
     if (f.kind !== "process" && f.kind !== "thread")
         return null;
+    if (f.process_label !== undefined)
+        return { verb: "label", text: `process=${f.process_label}` };
     return f.ids ? { verb: f.kind === "process" ? "pid" : "tid", text: f.ids } : { verb: "comm", text: f.name };
 }
 

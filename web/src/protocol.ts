@@ -101,6 +101,7 @@ export interface FunctionInfo {
     line: number;
     kind: string; /* "process" or "thread": not a function */
     ids?: string; /* of the process or thread: "12,13" */
+    process_label?: string; /* of a process without an ID: its label "process" */
     self: number;
     total: number;
     base_self?: number;
@@ -233,7 +234,7 @@ export interface ClassSum {
 /* The tracks, processes and threads by activity; times are in ns. */
 export interface TracksInfo {
     to: number; /* the axis begins at 0 */
-    processes: { name: string; pid?: number; processes?: number; ids?: string; /* of several */ first: number; count: number; running: number; waiting: number }[];
+    processes: { name: string; labelled: boolean; /* the name is a label */ pid?: number; processes?: number; ids?: string; /* of several */ first: number; count: number; running: number; waiting: number }[];
     threads: { name: string; tid?: number; process: number; samples: number; running: number; waiting: number }[];
     cpus: number[];
     marks: Mark[];

@@ -336,6 +336,8 @@ export class Tracks {
     filterOf(track: Track): Filter | null {
         const process = this.info?.processes[track.index];
         const thread = this.info?.threads[track.index];
+        if (track.kind === "process" && process?.labelled)
+            return { verb: "label", text: `process=${process.name}` };
         if (track.kind === "process" && process)
             return process.ids ? { verb: "pid", text: process.ids } : process.pid === undefined ? { verb: "comm", text: process.name } : { verb: "pid", text: String(process.pid) };
         if (track.kind === "thread" && thread)
