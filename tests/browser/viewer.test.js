@@ -1336,6 +1336,32 @@ int main(void)
         assert.equal(await page.title(), "in.folded");
     });
 
+    test("the labels of an axis have one unit, and none repeats; large counts have the right one", async (bench) => {
+        const page = await openPage(bench, emptyPage());
+        const heap = "v 10400 3\nX ./prog\ns 4 main\ni 401000 0 1\nt 1 0\na 180000 1\n+ 0\n- 0\n";
+        const wrong = [];
+        for (const [text, name, unit] of [["a;b 999\n", "x.folded", ""], ["a;b 24000000\n", "x.folded", "M"], ["a;b 1500000000\n", "x.folded", "G"], [heap, "heaptrack.1", "KiB"]]) {
+            const found = await page.evaluate(async ([content, called]) => {
+                const texts = [], fillText = CanvasRenderingContext2D.prototype.fillText;
+                CanvasRenderingContext2D.prototype.fillText = function (shown, ...where) {
+                    texts.push(shown);
+                    return fillText.call(this, shown, ...where);
+                };
+                await window.stoke.opening.open(new Blob([content]), called);
+                await window.settled();
+                CanvasRenderingContext2D.prototype.fillText = fillText;
+                return [texts, document.querySelector(".status").innerText];
+            }, [text, name]);
+            const last = found[0].lastIndexOf(found[0].find((shown) => /^0(\.0+)?( |$)/.test(shown)));
+            const labels = found[0].slice(last).filter((shown) => /^[\d.]+( [A-Za-z]+)?$/.test(shown));
+            if (labels.length < 3 || new Set(labels).size !== labels.length || labels.some((shown) => (shown.split(" ")[1] ?? "") !== unit))
+                wrong.push(`${name}: ${labels}`);
+            if (name === "x.folded" && !found[1].includes(unit === "" ? "999" : unit === "M" ? "24 M" : "1.50 G"))
+                wrong.push(found[1]);
+        }
+        assert.deepEqual(wrong, []);
+    });
+
     test("a recording without names is reported with a hint", async (bench) => {
         const page = await openPage(bench, emptyPage());
         await page.evaluate(async (text) => window.stoke.opening.open(new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]), "perf.data"),

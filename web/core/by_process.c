@@ -97,12 +97,12 @@ static size_t name_processes(struct grouping *g)
     return processes;
 }
 
-/* A label that no function has: the text, with a suffix if it is in use. */
-static string_id add_label(struct grouping *g, struct output *text)
+/* A label that no function, process or thread has: the text, with a suffix if it is in use. */
+static string_id add_label(struct grouping *g, struct output *text, const char *suffix)
 {
     struct strings *labels = &g->shown->paths.labels;
     while (strings_find(labels, output_contents(text)))
-        output_text(text, " (process)");
+        output_text(text, suffix);
     return strings_add(labels, output_contents(text));
 }
 
@@ -151,7 +151,7 @@ static bool label_process(struct grouping *g, size_t first, size_t stop,
         output_text(text, " \xc3\x97"); /* a multiplication sign */
         output_u64(text, pids);
     }
-    string_id process = add_label(g, text);
+    string_id process = add_label(g, text, " (process)");
     if (!add_owner(g, process, true, first, stop - first))
         return false;
     for (size_t i = first, end; i < stop; i = end) {
@@ -163,8 +163,8 @@ static bool label_process(struct grouping *g, size_t first, size_t stop,
         string_id label = 0;
         write_name(g, text, g->shown->p->threads[best].name);
         write_id(text, thread_of(g, i)->tid);
-        if (threads > 1 &&
-            (!(label = add_label(g, text)) || !add_owner(g, label, false, i, end - i)))
+        if (threads > 1 && (!(label = add_label(g, text, " (thread)")) ||
+                            !add_owner(g, label, false, i, end - i)))
             return false;
         for (size_t k = i; k < end; k++) {
             g->process[g->order[k]] = process;

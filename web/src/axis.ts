@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The labels of an axis of time. */
+import { axisText } from "./format";
 
 export interface Tick {
     at: number; /* ns */
@@ -17,12 +18,11 @@ export function ticks(from: number, to: number, width: number): Tick[] {
         return [];
     const power = 10 ** Math.floor(Math.log10(rough) + 1e-9);
     const step = Math.max(1e-3, power * ([1, 2, 5, 10].find((n) => n * power >= rough * (1 - 1e-9)) ?? 10));
-    const [size, unit] = UNITS.find(([least]) => Math.abs(to) >= least) ?? [1, "ns"];
-    const decimals = Math.min(12, Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9)));
+    const text = axisText(step, Math.abs(to), "ns");
     const out: Tick[] = [];
     const first = Math.ceil(from / step - 1e-9);
     for (let i = first; i * step <= to && out.length < 1000; i++)
-        out.push({ at: i * step, text: `${((i * step) / size).toFixed(decimals)} ${unit}` });
+        out.push({ at: i * step, text: text(i * step) });
     return out;
 }
 

@@ -21,7 +21,7 @@ function tidy(text: string): string {
 
 const TIME: [number, string][] = [[60e9, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]];
 const BYTES: [number, string][] = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
-const COUNT: [number, string][] = [[1e12, "T"], [1e9, "G"], [1e7, "M"]];
+const COUNT: [number, string][] = [[1e12, "T"], [1e9, "G"], [1e6, "M"]];
 
 export function weight(value: number, unit: string): string {
     if (value === 0)
@@ -35,6 +35,20 @@ export function weight(value: number, unit: string): string {
     if (Math.abs(value) >= 1e7)
         return tidy(scaled(value, COUNT));
     return GROUPS.format(value);
+}
+
+/* Texts of an axis: all have the unit of the largest value, of bytes that of the step, and the
+ * decimals that the step needs, so that no two are the same. */
+export function axisText(step: number, largest: number, unit: string): (value: number) => string {
+    const scale = unit === "ms" ? 1e6 : 1;
+    const units = unit === "bytes" ? BYTES : unit === "ns" || unit === "ms" ? TIME.slice(1) : largest >= 1e7 ? COUNT : [];
+    const [size, name] = units.find(([least]) => (unit === "bytes" ? step : largest * scale) >= least) ?? units[units.length - 1] ?? [1, ""];
+    const isWhole = (digits: number): boolean => {
+        const turned = ((step * scale) / size) * 10 ** digits;
+        return Math.abs(turned - Math.round(turned)) < 1e-6;
+    };
+    const decimals = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].find(isWhole) ?? 12;
+    return (value) => `${((value * scale) / size).toFixed(decimals)} ${name}`.trim();
 }
 
 /* With the unit's name after a count. */

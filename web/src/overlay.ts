@@ -3,7 +3,7 @@
 import type { ChartView } from "./chart";
 import { css, type Ink, ink } from "./colors";
 import { tokens } from "./tokens";
-import { threadName, weight } from "./format";
+import { axisText, threadName, weight } from "./format";
 import { Measure } from "./measure";
 import { BOX_WORDS, Chart, CUT, type Lane, MATCH, OFF, Owner, SAME, UNKNOWN } from "./protocol";
 import { heights } from "./density";
@@ -211,12 +211,15 @@ export class Overlay {
         const span = this.chart.to - this.chart.from;
         const unit = this.chart.info?.timed ? "ns" : (this.chart.app.shown?.unit ?? "");
         const step = stepOf((span / this.chart.width) * 110, unit);
+        const textOf = axisText(step, this.chart.to, unit);
         pen.fillStyle = colors.faint;
-        for (let at = Math.ceil(this.chart.from / step) * step; at <= this.chart.to; at += step) {
+        const first = Math.ceil(this.chart.from / step - 1e-9);
+        for (let i = first; i * step <= this.chart.to; i++) {
+            const at = i * step;
             const x = Math.round(this.chart.xOf(at)) + 0.5;
             pen.moveTo(x, RULER - 6);
             pen.lineTo(x, RULER);
-            const text = weight(Number(at.toPrecision(12)), unit);
+            const text = textOf(at);
             if (x + 4 + pen.measureText(text).width < this.chart.width)
                 pen.fillText(text, x + 4, RULER / 2);
         }
