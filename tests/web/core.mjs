@@ -1079,6 +1079,25 @@ function checkCondensed() {
     report("condensed rows show what the samples show", wrong.join("\n"));
 }
 
+/* Processes of one name have a level for each, unless there are many. */
+function checkManyProcesses() {
+    const wrong = [];
+    for (const [count, levels] of [[3, 3], [16, 16], [17, 1], [300, 1]]) {
+        const core = new Core();
+        const lines = [];
+        for (let i = 0; i < count; i++)
+            lines.push(`sh ${1000 + i}/${1000 + i} [000] ${i}.000000: 1000 cpu-clock:\n\t1000 work (/bin/sh)\n\t2000 main (/bin/sh)\n`);
+        lines.push("other 9/9 [000] 1000.000000: 1000 cpu-clock:\n\t1000 work (/bin/other)\n");
+        core.open(encoder.encode(lines.join("\n")), "perf.txt");
+        core.json("core_show", "[]", 0, 0, 1);
+        const roots = core.json("core_children", 0, 0);
+        const below = core.json("core_children", 0, roots[0].node);
+        if (roots.length !== 2 || roots[0].total !== 1000 * count || below.length !== levels || (levels === 1) !== (below[0].function.name === "main"))
+            wrong.push(`${count}: ${JSON.stringify(below.map((row) => row.function.name))}`);
+    }
+    report("many processes of one name are merged", wrong.join("\n"));
+}
+
 /* A field of protobuf: a number, text, or bytes. */
 function field(number, value) {
     if (typeof value === "number")
@@ -1131,6 +1150,7 @@ function checkLabelProcesses() {
 
 checkImports();
 checkLabelProcesses();
+checkManyProcesses();
 checkCondensed();
 checkAtOnce();
 checkNarrowed();

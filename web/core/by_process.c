@@ -134,6 +134,10 @@ static bool add_owner(struct grouping *g, string_id label, bool process, size_t 
     return true;
 }
 
+/* Processes of one name that have a level for each. Of more, which are mostly short-lived, the
+ * functions would be spread over boxes that are too narrow to read. */
+#define PIDS_MOST 16
+
 /* The threads of `order` from `first` to `stop`, which are one process or several with
  * the same name. A process with one thread has no level for it. */
 static bool label_process(struct grouping *g, size_t first, size_t stop,
@@ -163,8 +167,9 @@ static bool label_process(struct grouping *g, size_t first, size_t stop,
         string_id label = 0;
         write_name(g, text, g->shown->p->threads[best].name);
         write_id(text, thread_of(g, i)->tid);
-        if (threads > 1 && (!(label = add_label(g, text, " (thread)")) ||
-                            !add_owner(g, label, false, i, end - i)))
+        if (threads > 1 && pids <= PIDS_MOST &&
+            (!(label = add_label(g, text, " (thread)")) ||
+             !add_owner(g, label, false, i, end - i)))
             return false;
         for (size_t k = i; k < end; k++) {
             g->process[g->order[k]] = process;

@@ -60,6 +60,8 @@ function fillOf(app: App, { function: f }: GraphInfo["functions"][number]): stri
     return css(colorOf(app, f));
 }
 
+const MARGIN = 20; /* pixels around the graph */
+
 /* A window on the plane of the graph. */
 class Window implements Steered {
     x = 0;
@@ -104,6 +106,10 @@ class Window implements Steered {
         this.y = Math.max(20, (room.height - height * this.scale) / 2);
         if (wide && top)
             this.y = Math.min(this.y, room.height / 5 - top.y * this.scale);
+        /* no empty margin beside a graph that is larger than the window */
+        const inside = (at: number, size: number, most: number): number => (size > most - 2 * MARGIN ? Math.min(MARGIN, Math.max(most - size - MARGIN, at)) : at);
+        this.x = inside(this.x, width * this.scale, room.width);
+        this.y = inside(this.y, height * this.scale, room.height);
         this.moved();
     }
 
