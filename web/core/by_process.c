@@ -136,7 +136,7 @@ static bool add_owner(struct grouping *g, string_id label, bool process, size_t 
 
 /* Processes of one name that have a level for each. Of more, which are mostly short-lived, the
  * functions would be spread over boxes that are too narrow to read. */
-#define PIDS_MOST 16
+#define PIDS_MOST 8
 
 /* The threads of `order` from `first` to `stop`, which are one process or several with
  * the same name. A process with one thread has no level for it. */
