@@ -17,8 +17,14 @@
  * kernel stack, which is printed first, is called by the user stack. Numeric keys are
  * process and thread, other keys are the thread's name. An empty stack is printed as
  * nothing between two commas. Histograms and entries without a stack are skipped and
- * counted. */
+ * counted.
+ *
+ * With -f json, a line is a map. The key of an entry is a string with commas between its
+ * parts; a stack begins with a line end:
+ *
+ *   {"type": "map", "data": {"@": {"\n    nanosleep+5\n,\n    main+12\n,bash": 3}}} */
 #include "base/number.h"
+#include "codec/json.h"
 #include "import/stacktext.h"
 
 #define KERNEL_HALF 0xffff800000000000u
@@ -145,15 +151,24 @@ static void add_sample(struct bpftrace_reader *r)
     stacktext_add_stack(t, builder_path_from_leaf(t->b));
 }
 
+#define NO_NUMBER "a map's value that is not a number (a histogram?)"
+#define NO_STACK "a map entry without a stack"
+#define OUTSIDE "a line outside of all maps"
+
+static bool lacks_stack(const struct bpftrace_reader *r)
+{
+    return !r->has_stack && r->text.b->path.count == 0;
+}
+
 static void end_entry(struct bpftrace_reader *r, struct str value, struct str line)
 {
     struct stacktext *t = &r->text;
     bool is_number = stacktext_is_count(value) || str_has(value, STR(", total "));
     r->in_entry = false;
     if (!is_number)
-        stacktext_warn(t, "a map's value that is not a number (a histogram?)", line);
-    else if (!r->has_stack && t->b->path.count == 0)
-        stacktext_warn(t, "a map entry without a stack", line);
+        stacktext_warn(t, NO_NUMBER, line);
+    else if (lacks_stack(r))
+        stacktext_warn(t, NO_STACK, line);
     else if (set_value(r, value))
         add_sample(r);
     r->skipping = !is_number;
@@ -176,7 +191,7 @@ static size_t key_end(struct str line)
 static void read_keys(struct bpftrace_reader *r, struct str keys, struct str line)
 {
     size_t end = key_end(keys);
-    bool is_single = r->text.b->path.count == 0 && !r->has_stack;
+    bool is_single = lacks_stack(r);
     if (end < keys.len) {
         if (end || is_single)
             add_keys(r, str_head(keys, end), false);
@@ -186,17 +201,21 @@ static void read_keys(struct bpftrace_reader *r, struct str keys, struct str lin
     }
 }
 
+static void clear_entry(struct bpftrace_reader *r)
+{
+    r->text.pid = r->text.tid = ID_NONE;
+    r->name.used = 0;
+    r->numbers = 0;
+    r->has_stack = r->skipping = false;
+    builder_path_clear(r->text.b);
+}
+
 /* "@name[" and what follows it. */
 static void begin_entry(struct bpftrace_reader *r, struct str line, size_t open)
 {
-    struct stacktext *t = &r->text;
-    r->map = builder_string(t->b, str_head(line, open));
-    t->pid = t->tid = ID_NONE;
-    r->name.used = 0;
-    r->numbers = 0;
+    clear_entry(r);
+    r->map = builder_string(r->text.b, str_head(line, open));
     r->in_entry = true;
-    r->has_stack = r->skipping = false;
-    builder_path_clear(t->b);
     struct str rest = str_skip(line, open + 1);
     if (rest.len == 0)
         r->has_stack = true;
@@ -232,9 +251,135 @@ static size_t entry_open(struct str line)
     return at < line.len && line.ptr[at] == '[' ? at : 0;
 }
 
+/* --- JSON --------------------------------------------------------------------------- */
+
+/* "4711,bash": parts of a key. Before a stack, its comma follows. */
+static void add_json_keys(struct bpftrace_reader *r, struct str keys, bool before_stack)
+{
+    for (;;) {
+        size_t at = str_search(keys, STR(","));
+        if (at < keys.len || at || !before_stack)
+            add_key(r, str_head(keys, at));
+        if (at == keys.len)
+            return;
+        keys = str_skip(keys, at + 1);
+    }
+}
+
+/* The lines of a stack, and the comma after it. Returns the rest of the key. */
+static struct str read_json_stack(struct bpftrace_reader *r, struct str rest)
+{
+    r->has_stack = true;
+    while (rest.len && byte_is_space(rest.ptr[0])) {
+        size_t end = str_search(rest, STR("\n"));
+        add_frame(&r->text, str_trim(str_head(rest, end)));
+        rest = str_skip(rest, end < rest.len ? end + 1 : end);
+    }
+    return str_skip(rest, str_starts(rest, STR(",")) ? 1 : 0);
+}
+
+static void read_json_key(struct bpftrace_reader *r, struct str key)
+{
+    if (key.len == 0)
+        add_key(r, key);
+    while (key.len) {
+        size_t end = str_search(key, STR("\n"));
+        if (end)
+            add_json_keys(r, str_head(key, end), end < key.len);
+        key = str_skip(key, end);
+        if (key.len)
+            key = read_json_stack(r, str_skip(key, 1));
+    }
+}
+
+/* A number, or that of "total" in an object. */
+static bool set_json_value(struct bpftrace_reader *r, struct json *j)
+{
+    bool is_set = false;
+    struct str text;
+    if (json_peek(j) != JSON_OBJECT)
+        return json_text(j, &text) && stacktext_is_count(text) &&
+               stacktext_set_count(&r->text, text);
+    json_enter(j, JSON_OBJECT);
+    while (json_key(j, &text)) {
+        if (str_equal(text, STR("total")) && json_text(j, &text))
+            is_set = stacktext_is_count(text) && stacktext_set_count(&r->text, text);
+        else
+            json_skip(j);
+    }
+    return is_set;
+}
+
+/* The entries of a map: {KEY: VALUE, ...}. A map without keys is a value. */
+static void read_json_map(struct bpftrace_reader *r, struct json *j, struct str line)
+{
+    struct stacktext *t = &r->text;
+    struct str key;
+    if (json_peek(j) != JSON_OBJECT) {
+        json_skip(j);
+        stacktext_warn(t, NO_STACK, line);
+        return;
+    }
+    json_enter(j, JSON_OBJECT);
+    while (json_key(j, &key)) {
+        clear_entry(r);
+        read_json_key(r, key);
+        bool is_number = set_json_value(r, j);
+        if (!is_number)
+            stacktext_warn(t, NO_NUMBER, line);
+        else if (lacks_stack(r))
+            stacktext_warn(t, NO_STACK, line);
+        else
+            add_sample(r);
+        t->weight = 0;
+    }
+    builder_path_clear(t->b);
+}
+
+/* {"type": "map", "data": {"@name": {...}}} */
+static void read_json(struct bpftrace_reader *r, struct json *j, struct str line)
+{
+    struct str key, type;
+    bool has_maps = false, is_silent = false;
+    json_enter(j, JSON_OBJECT);
+    while (json_key(j, &key)) {
+        if (str_equal(key, STR("type")) && json_string(j, &type)) {
+            has_maps = str_equal(type, STR("map")) || str_equal(type, STR("stats")) ||
+                       str_equal(type, STR("hist"));
+            is_silent = str_equal(type, STR("attached_probes"));
+        } else if (has_maps && str_equal(key, STR("data")) &&
+                   json_enter(j, JSON_OBJECT)) {
+            while (json_key(j, &key)) {
+                r->map = builder_string(r->text.b, key);
+                read_json_map(r, j, line);
+            }
+        } else {
+            json_skip(j);
+        }
+    }
+    if (!has_maps && !is_silent)
+        stacktext_warn(&r->text, OUTSIDE, line);
+}
+
+static void read_json_line(struct bpftrace_reader *r, struct str line)
+{
+    struct source source = source_of(line, STR(""));
+    struct error ignored;
+    struct json j;
+    json_init(&j, &source, true, &ignored);
+    read_json(r, &j, line);
+    if (j.broken || j.cut)
+        stacktext_warn(&r->text, "a line that is not valid JSON", line);
+    json_deinit(&j);
+}
+
 static void bpftrace_line(struct stacktext *t, struct str line)
 {
     struct bpftrace_reader *r = (struct bpftrace_reader *)t;
+    if (!r->in_entry && str_starts(line, STR("{\""))) {
+        read_json_line(r, line);
+        return;
+    }
     size_t open = entry_open(line);
     bool is_map = str_starts(line, STR("@"));
     if (is_map && r->in_entry)
@@ -242,7 +387,7 @@ static void bpftrace_line(struct stacktext *t, struct str line)
     if (open) {
         begin_entry(r, line, open);
     } else if (is_map) {
-        stacktext_warn(t, "a map entry without a stack", line);
+        stacktext_warn(t, NO_STACK, line);
         builder_path_clear(t->b);
         r->in_entry = false;
         r->skipping = true;
@@ -250,7 +395,7 @@ static void bpftrace_line(struct stacktext *t, struct str line)
         read_entry(r, line);
     } else if (str_trim(line).len && !r->skipping &&
                !(str_starts(line, STR("Attach")) && str_has(line, STR(" probe")))) {
-        stacktext_warn(t, "a line outside of all maps", line);
+        stacktext_warn(t, OUTSIDE, line);
     }
 }
 
@@ -264,9 +409,25 @@ static bool bpftrace_read(struct source *in, const struct import_options *option
     return ok;
 }
 
+/* The outline (json_outline.h) of the first line: the number of probes, a map, or text that the
+ * program prints. */
+static int probe_json(struct str outline)
+{
+    static const char *const sure[] = {"\"probes\":", "\"@"};
+    struct str begin = STR("{\"type\":\"data\":"), rest = str_skip(outline, begin.len);
+    if (!str_starts(outline, begin))
+        return 0;
+    for (size_t i = 0; i < sizeof sure / sizeof *sure; i++)
+        if (str_starts(rest, str_of(sure[i])))
+            return 92;
+    return rest.len == 0 ? 50 : 0;
+}
+
 static int bpftrace_probe(struct str head)
 {
     struct str line;
+    if (str_starts(head, STR("{")))
+        return probe_json(head);
     size_t opened = 0, frames = 0, closed = 0;
     while (stacktext_probe_line(&head, &line)) {
         size_t open = entry_open(line);

@@ -67,8 +67,6 @@ static const struct unread_format formats[] = {
      "stoke record -e raw_syscalls:sys_enter records the stacks of system calls"},
     {TEXT(" "), TEXT(" ms): "), "a log of perf trace",
      "stoke record -e raw_syscalls:sys_enter records the stacks of system calls"},
-    {TEXT("{\"type\": \"attached_probes\""), NO_TEXT, "output of bpftrace as JSON",
-     "run bpftrace without -f json"},
     {NO_TEXT, TEXT("% time     seconds  usecs/call     calls "), "a table of strace",
      "stoke record -e raw_syscalls:sys_enter records the stacks of system calls"},
     {TEXT("# tracer: "), NO_TEXT, "a trace of ftrace",

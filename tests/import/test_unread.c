@@ -50,8 +50,6 @@ static void reports_are_known(void **state)
     is_known(STR("  *A0         780.235774 secs A0 => migration/0:18\n"), "perf sched");
     is_known(STR("\n Summary of events:\n\n ls (2), 290 events, 97.3%\n"), "perf trace");
     is_known(STR("     0.062 ( 0.024 ms): ls/24668 brk() = 0x5590\n"), "perf trace");
-    is_known(STR("{\"type\": \"attached_probes\", \"data\": {\"probes\": 2}}\n"),
-             "bpftrace");
     is_known(STR("% time     seconds  usecs/call     calls    errors syscall\n"),
              "strace");
     is_known(STR("# tracer: function\n#\n"), "ftrace");
