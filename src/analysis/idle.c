@@ -10,17 +10,13 @@ static const char *const beginnings[] = {"cpu_startup_entry",
                                          "do_idle",
                                          "default_idle",
                                          "arch_cpu_idle",
-                                         "native_safe_halt",
-                                         "pv_native_safe_halt",
                                          "native_halt",
                                          "intel_idle",
                                          "acpi_idle",
-                                         "acpi_safe_halt",
                                          "acpi_processor_ffh_cstate_enter",
                                          "mwait_idle",
                                          "poll_idle",
                                          "amd_e400_idle",
-                                         "xen_safe_halt",
                                          "psci_enter_idle",
                                          "psci_cpu_suspend_enter",
                                          "cpu_do_idle",
@@ -36,5 +32,5 @@ bool frame_is_idle(const struct profile *p, frame_id frame)
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
         if (str_starts(name, str_of(beginnings[i])))
             return true;
-    return false;
+    return str_has(name, STR("safe_halt")); /* native_, xen_, tdx_, and of other guests */
 }

@@ -13,12 +13,14 @@ recordings."""
 
 import collections
 import contextlib
+import errno
 import functools
 import json
 import math
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -749,6 +751,16 @@ def check(build, folder):
         (f", {addresses} addresses" if addresses else "")
 
 
+def is_refused(folder):
+    """Whether this kernel does not execute the program, as some do not execute 32-bit ones."""
+    try:
+        subprocess.run([os.path.join(folder, "program"), "1"], stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=tap.TIMEOUT, check=False)
+    except OSError as error:
+        return error.errno == errno.ENOEXEC
+    return False
+
+
 def examine(build):
     """Returns the reason to skip the program, the errors, and a summary."""
     missing = [tool for tool in build.tools() if not shutil.which(tool)]
@@ -766,6 +778,8 @@ def examine(build):
             make(build, folder)
         except RuntimeError as error:
             return "it cannot be built: " + str(error).replace("\n", " ")[-300:], [], ""
+        if "-m32" in build.flags and is_refused(folder):
+            return "this kernel executes no 32-bit programs", [], ""
         try:
             return "", *check(build, folder)
         except RuntimeError as error:

@@ -11,6 +11,7 @@ static void reply_shown(struct json_writer *w)
     json_member_double(w, "total", s->total);
     json_member_double(w, "base_total", s->base_total);
     json_member_double(w, "unnamed", s->unnamed);
+    json_member_double(w, "idle", s->idle);
     json_member_u64(w, "event", compared ? s->changes.event : s->event);
     json_member_str(w, "unit",
                     s->count ? STR("samples") : str_of(unit_name((enum unit)e->unit)));

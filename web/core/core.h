@@ -150,6 +150,7 @@ struct shown {
     double *self, *base_self; /* by node; base_self is NULL without a comparison */
     double total, base_total;
     double unnamed;           /* of the total: in leaves without a name */
+    double idle;              /* of the total: in idle functions */
     uint64_t samples;         /* of the event */
     frame_id *frame_of_label; /* the first frame of the label that has a file, otherwise
                                  the first; 0 for threads */

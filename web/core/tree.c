@@ -135,9 +135,13 @@ bool shown_init(struct shown *s, const struct profile *p, event_id event, bool c
     if (!allocate_labels(s) ||
         !(s->owner_count ? owners_graft(s, add_sample) : share_paths(s)))
         return error_memory(err);
-    for (uint32_t node = 1; node < s->node_count; node++)
-        if (s->marks_of_label[shown_label(s, node)] & DRAWN_UNKNOWN)
+    for (uint32_t node = 1; node < s->node_count; node++) {
+        string_id label = shown_label(s, node);
+        if (s->marks_of_label[label] & DRAWN_UNKNOWN)
             s->unnamed += s->self[node];
+        if (s->kind_of_label[label] == FRAME_IDLE)
+            s->idle += s->self[node];
+    }
     return mark_waits(s) || error_memory(err);
 }
 

@@ -187,7 +187,7 @@ export function unpacked(file: Blob, head: Uint8Array, encoding: Encoding, count
                 .pipeThrough(new TextDecoderStream(encoding === Encoding.Utf16Le ? "utf-16le" : "utf-16be") as unknown as ReadableWritablePair<string, Uint8Array>)
                 .pipeThrough(new TextEncoderStream() as unknown as ReadableWritablePair<Uint8Array, string>));
         case Encoding.Bzip2:
-            throw new Failure(fault("bzip2 files are not opened in the browser", "decompress it first, and open the file in it"));
+            throw new Failure(fault("bzip2 files are not opened in the browser", "decompress it first, or open it with: stoke view FILE"));
         case Encoding.Zip:
             throw new Failure(fault("zip files are not opened in the browser", "extract it first, and open the file in it"));
         default:

@@ -52,6 +52,7 @@ export interface Shown {
     total: number;
     base_total: number;
     unnamed: number; /* of the total: in leaves without a name */
+    idle: number; /* of the total: in idle functions, which are no work */
     event: number;
     unit: string;
     event_name: string;

@@ -115,6 +115,7 @@ function Whole({ app }: { app: App }) {
         <aside class="details empty" aria-label="Details">
             <h2>All that is shown</h2>
             {shown && <p class="faint">{weightUnit(shown.total, shown.unit)}{shown.unit === "samples" ? "" : ` in ${count(shown.samples)} samples`}</p>}
+            {shown && shown.idle > 0 && <p class="faint">{weightUnit(shown.idle, shown.unit)} of it idle</p>}
             <p class="faint">Select a box or a row for its details.</p>
         </aside>
     );

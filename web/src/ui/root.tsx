@@ -110,14 +110,16 @@ function Status({ app }: { app: App }) {
     if (!shown)
         return null;
     const { preview } = state;
+    const idle = app.comparedWith ? 0 : shown.idle;
     if (app.empty && preview)
         return <div class="status" role="status"><span>Selected {time(preview[1] - preview[0])}, without samples</span><span class="grow" /><Cautions app={app} /></div>;
     return (
         <div class="status" role="status">
             <span>
                 {preview && `Selected ${time(preview[1] - preview[0])} \u00b7 `}
-                {weightUnit(shown.total, shown.unit)}
+                {weightUnit(shown.total - idle, shown.unit)}
                 {shown.unit !== "samples" && shown.event_name && shown.event_name !== shown.unit && !app.comparedWith && ` of ${eventName({ name: shown.event_name, unit: shown.unit })}`}
+                {idle > 0 && `, ${weightUnit(idle, shown.unit)} idle`}
                 {app.comparedWith && `, ${weightUnit(shown.base_total, shown.unit)} before`}
                 {shown.unit !== "samples" && ` \u00b7 ${count(shown.samples)} samples`}
             </span>
