@@ -1085,7 +1085,7 @@ function checkIdle() {
     const sample = (time, leaf, callers) => `swapper 0/0 [000] ${time}.000000: 1000 cpu-clock:\n${[leaf, ...callers].map((name) => `\tffffffff81000000 ${name} ([kernel.kallsyms])\n`).join("")}`;
     const idle = ["default_idle", "do_idle", "cpu_startup_entry"];
     core.open(encoder.encode([sample(1, "pvm_safe_halt_hc", idle), sample(2, "default_idle", idle.slice(1)), sample(3, "handle_irq", ["asm_interrupt", ...idle]),
-        "a 1/1 [000] 4.000000: 1000 cpu-clock:\n\t1000 default_idle (/bin/a)\n"].join("\n")), "perf.txt");
+        "a 1/1 [000] 4.000000: 1000 cpu-clock:\n\t1000 work (/bin/a)\n"].join("\n")), "perf.txt");
     const { total, idle: found } = core.json("core_show", "[]", 0, 0, 1);
     const filtered = core.json("core_show", JSON.stringify([{ verb: "comm", text: "a" }]), 0, 0, 1);
     report("samples in idle functions are counted", total === 4000 && found === 2000 && filtered.idle === 0 ? "" : `${found} of ${total}; ${filtered.idle}`);
