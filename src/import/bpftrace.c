@@ -368,7 +368,9 @@ static void read_json_line(struct bpftrace_reader *r, struct str line)
     struct json j;
     json_init(&j, &source, true, &ignored);
     read_json(r, &j, line);
-    if (j.broken || j.cut)
+    if (j.failed && !j.broken) /* out of memory */
+        r->text.b->profile->arena.failed = true;
+    else if (j.broken || j.cut)
         stacktext_warn(&r->text, "a line that is not valid JSON", line);
     json_deinit(&j);
 }

@@ -197,7 +197,7 @@ def stored_metrics(daemon):
     # a reading that is very late leaves seconds without values
     read = [i for i in range(reply["count"]) if names["cpu.user"][i] is not None]
     seconds = [sum(names["cpu." + mode][i] for mode in modes) for i in read]
-    cpus = names["cpu.count"][0]
+    cpus = names["cpu.count"][read[0]]
     # a tick is 10 ms; on a loaded machine a reading is late, and its neighbour has the rest
     mean = sum(seconds) / len(seconds)
     assert abs(mean - 1000 * cpus) < 150 * cpus, seconds
