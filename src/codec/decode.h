@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decoders: a source over another source's bytes. They unpack gzip, zstd, xz,
- * bzip2 and the first file of a zip, convert UTF-16 (with a byte order mark) to UTF-8, and remove a UTF-8
- * byte order mark.
+/* Decoders: a source over another source's bytes. They unpack gzip, zstd, xz, bzip2 and
+ * the first file of a zip, convert UTF-16 (with a byte order mark) to UTF-8, and remove a
+ * UTF-8 byte order mark.
  *
  * A small file can unpack to unlimited size: unpacking stops with a flaw when the
  * output exceeds the limits for the input (base/limits.h). */

@@ -288,7 +288,7 @@ bool record_session_open(struct record_session *s, struct error *err)
     if (!ok || !start_command(s, err))
         return false;
     if (!s->settings->hosted)
-        os_run_first(); /* a ring that is not drained loses samples; the command is not first */
+        os_run_first(); /* a full ring loses samples; the command has its own priority */
     if (!open_chain(s, err) || !open_files(s, err) ||
         !record_chain_start(&s->chain, output, err))
         return false;

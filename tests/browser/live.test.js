@@ -94,7 +94,7 @@ module.exports = (test) => {
         await page.locator(".live-table").getByRole("button", { name: /^sh/ }).first().waitFor();
         await until(page, (after) => window.stoke.live.shownSpan[1] > after, first);
         assert.equal(await app(page, "state.order"), 1, "boxes have a fixed order");
-        await until(page, () => window.stoke.profile.several_processes, "the first level of the flame graph is the processes");
+        await until(page, () => window.stoke.profile.several_processes); /* the first level of the flame graph */
         assert.match(await page.locator(".live-label").first().innerText(), /CPU\s+[\d.]+ %/);
 
         /* Paused: the span stays, also in a link to it. */
