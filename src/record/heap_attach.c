@@ -153,7 +153,7 @@ static bool attach_on(struct os_injection *i, const struct heap_target *t,
 }
 
 /* Calls `work` on a thread of the process. */
-static bool with_thread(const struct heap_target *t, struct heap_attach_control *c,
+static bool with_thread(struct heap_target *t, struct heap_attach_control *c,
                         bool (*work)(struct os_injection *i, const struct heap_target *t,
                                      struct heap_attach_control *c, struct error *err),
                         struct error *err)
@@ -183,10 +183,18 @@ static int attach(void *control)
 
 /* --- Detaching ---------------------------------------------------------------------- */
 
+/* A process that executes another program has nothing left. */
+static bool has_library(const struct heap_target *t, const struct heap_attach_control *c)
+{
+    return c->detach >= t->library.start && c->detach < t->library.end;
+}
+
 static bool detach_on(struct os_injection *i, const struct heap_target *t,
                       struct heap_attach_control *c, struct error *err)
 {
     uint64_t left;
+    if (!has_library(t, c))
+        return true;
     if (!os_inject_call(i, c->detach, 0, 0, &left, err))
         return false;
     if (left == 0)
@@ -202,7 +210,7 @@ static void wait_while_stopped(uint32_t pid)
         os_sleep(WATCH_MS);
 }
 
-/* A process that ended meanwhile, or executes another program, has nothing left. */
+/* A process that ended meanwhile has nothing left. */
 static bool detach_process(struct heap_attach_control *c, uint32_t pid, struct error *err)
 {
     struct heap_target t;
@@ -210,7 +218,7 @@ static bool detach_process(struct heap_attach_control *c, uint32_t pid, struct e
     if (!os_process_runs(pid))
         return true;
     bool ok = heap_target_examine(&t, pid, err);
-    if (ok && c->detach >= t.library.start && c->detach < t.library.end)
+    if (ok && has_library(&t, c))
         ok = with_thread(&t, c, detach_on, err);
     return ok || !os_process_runs(pid);
 }

@@ -176,16 +176,21 @@ static bool is_starting(const struct modules *m)
     return m->target->linker.end && !m->libc.end;
 }
 
-/* Finds the modules; waits for some seconds for those of a process that starts now. */
-static bool find_modules(struct modules *m, uint32_t pid, struct error *err)
+static bool read_modules(struct modules *m, struct heap_target *t, uint32_t pid)
 {
-    struct heap_target *t = m->target;
+    *m = (struct modules){.target = t};
+    *t = (struct heap_target){.pid = pid};
+    return os_process_code(pid, pid, see_module, m) > 0;
+}
+
+/* Finds the modules; waits for some seconds for those of a process that starts now. */
+static bool find_modules(struct modules *m, struct heap_target *t, uint32_t pid,
+                         struct error *err)
+{
     for (int i = 0; i < START_TRIES && (i == 0 || is_starting(m)); i++) {
         if (i > 0)
             os_sleep(START_MS);
-        *m = (struct modules){.target = t};
-        *t = (struct heap_target){.pid = pid};
-        if (os_process_code(pid, pid, see_module, m) == 0) {
+        if (!read_modules(m, t, pid)) {
             error_set(err, "cannot read the memory map of process %u", pid);
             return error_hint(err, "run as the user of the process or as root");
         }
@@ -193,12 +198,25 @@ static bool find_modules(struct modules *m, uint32_t pid, struct error *err)
     return true;
 }
 
+static bool examine(struct heap_target *t, uint32_t pid, struct error *err)
+{
+    struct modules m;
+    return check_process(pid, err) && find_modules(&m, t, pid, err) &&
+           check_modules(&m, err) && read_libc(t, &m, err) && find_system_call(t, err);
+}
+
+#define EXAMINE_TRIES 20
+
+/* What is read of a process that executes another program meanwhile is of both. */
 bool heap_target_examine(struct heap_target *t, uint32_t pid, struct error *err)
 {
-    struct modules m = {.target = t};
-    if (!check_process(pid, err) || !find_modules(&m, pid, err))
-        return false;
-    return check_modules(&m, err) && read_libc(t, &m, err) && find_system_call(t, err);
+    for (int i = 1; i < EXAMINE_TRIES; i++) {
+        struct error ignored;
+        if (examine(t, pid, &ignored))
+            return true;
+        os_sleep(START_MS);
+    }
+    return examine(t, pid, err);
 }
 
 /* --- Its threads -------------------------------------------------------------------- */
@@ -293,9 +311,25 @@ static bool is_free(const struct heap_target *t, const struct os_stopped *stoppe
     return !interrupts_guarded(t, r.stack_pointer);
 }
 
+static bool is_same(const struct heap_range *a, const struct heap_range *b)
+{
+    return a->start == b->start && a->end == b->end;
+}
+
+/* Whether the stopped process still executes the program that was examined: a child of a
+ * shell may have been examined before its exec, which moves the C library. */
+static bool is_current(const struct heap_target *t)
+{
+    struct modules m;
+    struct heap_target now;
+    return read_modules(&m, &now, t->pid) && is_same(&now.libc, &t->libc) &&
+           is_same(&now.linker, &t->linker);
+}
+
 /* --- Choosing one ------------------------------------------------------------------- */
 
 #define ROUNDS 400
+#define REFUSALS 20 /* the kernel refuses, too, while a process executes a program */
 #define PAUSE_MS 10
 #define THREADS_MAX 64 /* of one round */
 
@@ -311,7 +345,7 @@ static void add_thread(void *context, uint32_t tid)
         l->ids[l->count++] = tid;
 }
 
-enum choice { CHOICE_MADE, CHOICE_NONE, CHOICE_REFUSED };
+enum choice { CHOICE_MADE, CHOICE_NONE, CHOICE_REFUSED, CHOICE_OUTDATED };
 
 static enum choice try_thread(const struct heap_target *t, uint32_t tid,
                               struct os_stopped *stopped, struct error *err)
@@ -319,10 +353,14 @@ static enum choice try_thread(const struct heap_target *t, uint32_t tid,
     struct os_thread_state before = os_thread_state(t->pid, tid);
     switch (os_stop_thread(stopped, tid, err)) {
     case OS_STOPPED:
-        if (is_free(t, stopped, &before))
+        if (!is_free(t, stopped, &before)) {
+            os_resume(stopped);
+            return CHOICE_NONE;
+        }
+        if (is_current(t))
             return CHOICE_MADE;
         os_resume(stopped);
-        return CHOICE_NONE;
+        return CHOICE_OUTDATED;
     case OS_STOP_REFUSED:
         return CHOICE_REFUSED;
     default:
@@ -330,19 +368,30 @@ static enum choice try_thread(const struct heap_target *t, uint32_t tid,
     }
 }
 
-bool heap_target_stop(const struct heap_target *t, struct os_stopped *stopped,
+static enum choice try_threads(const struct heap_target *t, const struct threads *list,
+                               struct os_stopped *stopped, struct error *err)
+{
+    enum choice choice = CHOICE_NONE;
+    for (size_t i = 0; i < list->count && choice == CHOICE_NONE; i++)
+        choice = try_thread(t, list->ids[i], stopped, err);
+    return choice;
+}
+
+bool heap_target_stop(struct heap_target *t, struct os_stopped *stopped,
                       struct error *err)
 {
     struct threads list = {.count = 0};
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0, refusals = 0; round < ROUNDS; round++) {
         list = (struct threads){.skipped = list.skipped};
         if (!os_process_threads(t->pid, add_thread, &list))
             return error_set(err, "process %u has ended", t->pid);
-        for (size_t i = 0; i < list.count; i++) {
-            enum choice choice = try_thread(t, list.ids[i], stopped, err);
-            if (choice != CHOICE_NONE)
-                return choice == CHOICE_MADE;
-        }
+        enum choice choice = try_threads(t, &list, stopped, err);
+        if (choice == CHOICE_MADE)
+            return true;
+        if (choice == CHOICE_REFUSED && ++refusals == REFUSALS)
+            return false;
+        if (choice == CHOICE_OUTDATED && !heap_target_examine(t, t->pid, err))
+            return false;
         list.skipped =
             list.seen > list.skipped + THREADS_MAX ? list.skipped + THREADS_MAX : 0;
         os_sleep(PAUSE_MS);

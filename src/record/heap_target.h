@@ -29,8 +29,9 @@ struct heap_target {
 /* Examines the process. False, with err set, if its heap cannot be recorded. */
 bool heap_target_examine(struct heap_target *t, uint32_t pid, struct error *err);
 
-/* Stops a thread that may call functions. It tries for some seconds. */
-bool heap_target_stop(const struct heap_target *t, struct os_stopped *stopped,
+/* Stops a thread that may call functions. It tries for some seconds. If the process
+ * executes another program since it was examined, it is examined again. */
+bool heap_target_stop(struct heap_target *t, struct os_stopped *stopped,
                       struct error *err);
 
 /* Where libstoke_heap_attach.so has its functions. */

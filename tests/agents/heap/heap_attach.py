@@ -361,6 +361,44 @@ void *realloc(void *block, unsigned long size) { (void)block; return malloc(size
 """
 
 
+# Executes itself again and again, with a pause in which its thread could be used. Prints when it starts.
+STARTS = '''
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+    struct timespec pause = {0, 1000000};
+    int left = atoi(words[1]);
+    char next[16];
+    if (left == 600)
+        puts("starts"), fflush(stdout);
+    nanosleep(&pause, 0);
+    sprintf(next, "%d", left - 1);
+    if (left > 0)
+        execl(words[0], words[0], next, (char *)0);
+    puts("end");
+    return 7;
+}
+'''
+
+ACCEPTED = "no process ", "has ended", "all are in the C library"
+
+
+def check_starts():
+    """A process that executes another program at any moment of the attachment is not disturbed."""
+    program, why = build("starts", STARTS, "-w"), ""
+    for _ in range(8):
+        target = Target(command=[program, "600"])
+        recorder = Recorder(target.pid, "--duration", "0.01")
+        status = recorder.finish()
+        if status != 0 and not any(text in recorder.messages for text in ACCEPTED):
+            why += f"{status} {recorder.messages}"
+        why += target.end()
+    REPORT.result("a process that executes other programs meanwhile", why)
+
+
 def check_refused(what, target, message):
     """The message names the reason, and the program continues."""
     recorder = Recorder(target.pid)
@@ -442,6 +480,7 @@ def main():
         check_containers()
         if compiler():
             check_loaded()
+            check_starts()
             check_refusals()
     REPORT.done()
 
