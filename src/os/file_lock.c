@@ -75,18 +75,42 @@ static void write_holder(int fd, const char *state)
         dprintf(fd, "%d%s", (int)getpid(), state);
 }
 
+#define WHOLE_FILE (-1)
+
+static bool try_lock(int fd, int64_t offset)
+{
+    struct flock byte = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1};
+    if (offset == WHOLE_FILE)
+        return flock(fd, LOCK_EX | LOCK_NB) == 0;
+    bool locked = fcntl(fd, F_OFD_SETLK, &byte) == 0;
+    if (!locked && errno == EACCES)
+        errno = EWOULDBLOCK;
+    return locked;
+}
+
 /* The kernel releases the lock of a killed process a moment after its other locks. */
-static bool lock_soon(int fd)
+static bool lock_soon(int fd, int64_t offset)
 {
     bool locked = false;
     for (int i = 0; i < TICKS_OF_EXIT && !locked; i++) {
         if (i > 0)
             nanosleep(&(struct timespec){.tv_nsec = TICK_NS}, NULL);
-        locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+        locked = try_lock(fd, offset);
         if (!locked && errno != EWOULDBLOCK && errno != EINTR)
             break;
     }
     return locked;
+}
+
+/* Why the lock was not taken, by errno. Returns false. */
+static bool lock_failed(const char *path, struct error *err)
+{
+    if (errno == EWOULDBLOCK)
+        error_set(err, "another process writes it");
+    else
+        error_set(err, "cannot lock '%s': %s", path, strerror(errno));
+    return error_hint(err, "end the other stoke daemon, or name another file");
 }
 
 static bool has_holder(int fd)
@@ -101,19 +125,32 @@ int os_file_lock_take(const char *path, bool *abandoned, struct error *err)
     int fd = create_lock(path, err);
     if (fd < 0)
         return -1;
-    if (lock_soon(fd)) {
+    if (lock_soon(fd, WHOLE_FILE)) {
         if (abandoned)
             *abandoned = has_holder(fd);
         write_holder(fd, HELD);
         return fd;
     }
-    if (errno == EWOULDBLOCK)
-        error_set(err, "another process writes it");
-    else
-        error_set(err, "cannot lock '%s': %s", path, strerror(errno));
-    error_hint(err, "end the other stoke daemon, or name another file");
+    lock_failed(path, err);
     close(fd);
     return -1;
+}
+
+bool os_file_lock_byte(const char *path, int64_t offset, int *lock, struct error *err)
+{
+    *lock = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*lock < 0 || lock_soon(*lock, offset))
+        return true;
+    lock_failed(path, err);
+    os_file_unlock_byte(*lock);
+    *lock = -1;
+    return false;
+}
+
+void os_file_unlock_byte(int lock)
+{
+    if (lock >= 0)
+        close(lock);
 }
 
 void os_file_lock_release(int lock)

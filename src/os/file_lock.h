@@ -21,6 +21,13 @@ void os_file_wait_for_writer(const char *path, int64_t writer, int64_t owner);
 int os_file_lock_take(const char *path, bool *abandoned, struct error *err);
 void os_file_lock_release(int lock); /* -1 is allowed */
 
+/* Locks one byte of an existing file, which may be beyond its end: a lock of the file itself, under
+ * each of its names (fcntl(2), F_OFD_SETLK). *lock becomes a descriptor, whose end releases it; -1
+ * if this process may not write the file. False, with err set, if another process holds the lock.
+ * Closing the descriptor also drops the process's locks of other kinds (F_SETLK) on this file. */
+bool os_file_lock_byte(const char *path, int64_t offset, int *lock, struct error *err);
+void os_file_unlock_byte(int lock); /* -1 is allowed */
+
 /* Waits until this process has the lock. -1 with err set on failure. */
 int os_file_lock_wait(const char *path, struct error *err);
 

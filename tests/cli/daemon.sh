@@ -32,9 +32,25 @@ grep -q 'Hz into' daemon.err || {
     exit 77
 }
 
-# A second daemon is refused.
-status 1 stoke daemon --store h.db
-says 'another process writes it'
+# A second daemon is refused, under each name of the store.
+mkdir -p other/folder
+ln -s h.db symbolic.db
+ln h.db hard.db
+ln -s .. other/up
+ln h.db other/folder/hard.db
+for name in h.db ./other/../h.db "$PWD/h.db" symbolic.db hard.db other/up/h.db other/folder/hard.db; do
+    status 1 timeout 60 stoke daemon --store "$name"
+    says 'another process writes it'
+done
+mkdir mounted
+if unshare -m mount --bind . mounted 2>/dev/null; then
+    touch elsewhere.db
+    status 1 unshare -m sh -c 'mount --bind . mounted && cd mounted && timeout 60 stoke daemon --store h.db'
+    says 'another process writes it'
+    # a bind mount of the file alone has another lock file beside it
+    status 1 unshare -m sh -c 'mount --bind h.db elsewhere.db && timeout 60 stoke daemon --store elsewhere.db'
+    says 'another process writes it'
+fi
 
 # History can be read while it is written.
 makes_load -O1

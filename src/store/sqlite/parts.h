@@ -85,6 +85,7 @@ struct sqlite_store {
     sqlite3 *db;
     sqlite3_stmt *statements[SQL_COUNT];
     int lock;       /* file descriptor; -1: none */
+    int own;        /* of the store itself, with a lock on a byte of it; -1: none */
     bool abandoned; /* the process that wrote it before was killed: not reported yet */
     int file, log, index;     /* descriptors of the writer that only name the files; -1 */
     bool damaged;             /* SQLite reported it, or the tables show it */

@@ -4,6 +4,8 @@
 #include "os/file_lock.h"
 #include "store/sqlite/copy.h"
 #include "store/sqlite/parts.h"
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUSY_MS 2000
@@ -52,18 +54,39 @@ bool sqlite_store_take_lock(struct sqlite_store *s, struct error *err)
     return false;
 }
 
+/* SQLite's locks are bytes from 2^30 on, so this byte is not one of them. */
+#define OWN_BYTE ((int64_t)1 << 62)
+
+/* The file may have several names: links, and mounts of its folder elsewhere. The file of the lock
+ * belongs to one of them, this lock to the file. */
+static bool take_file(struct sqlite_store *s, struct error *err)
+{
+    int own;
+    if (sqlite_file_is(s->own, s->location))
+        return true;
+    if (!os_file_lock_byte(s->location, OWN_BYTE, &own, err)) {
+        format_text(err->file, sizeof err->file, "%s", s->location);
+        return false;
+    }
+    os_file_unlock_byte(s->own);
+    s->own = own;
+    return true;
+}
+
 bool sqlite_store_open_writer(struct sqlite_store *s, struct error *err)
 {
     if (!os_make_folders(s->location, err) || !sqlite_store_take_lock(s, err))
         return false;
     os_create_private(s->location);
     bool ok =
+        take_file(s, err) &&
         open_file(s, s->location, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err) &&
         configure(s, err) && sqlite_schema_create(s, err) &&
         sqlite_run(s,
                    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
                    "PRAGMA wal_autocheckpoint=256; PRAGMA journal_size_limit=1048576",
-                   err);
+                   err) &&
+        take_file(s, err); /* SQLite has created the file that a link names */
     if (ok)
         sqlite_files_open(s);
     return ok;
@@ -102,14 +125,25 @@ static bool open_reader(struct sqlite_store *s, struct error *err)
     return s->db && sqlite3_errcode(s->db) == SQLITE_CANTOPEN && open_unchanging(s, err);
 }
 
+/* SQLite names the log after the file to which a link leads. */
+static void set_location(struct sqlite_store *s, const char *location)
+{
+    struct stat facts;
+    bool is_link = lstat(location, &facts) == 0 && S_ISLNK(facts.st_mode);
+    char *target = is_link ? realpath(location, NULL) : NULL;
+    bool fits = target && strlen(target) < sizeof s->location;
+    format_text(s->location, sizeof s->location, "%s", fits ? target : location);
+    free(target);
+}
+
 static bool open_store(struct store *base, const char *location, enum store_mode mode,
                        struct error *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    s->lock = s->file = s->log = s->index = -1;
+    s->lock = s->own = s->file = s->log = s->index = -1;
     if (strlen(location) >= sizeof s->location)
         return error_set(err, "the name of the store is too long");
-    format_text(s->location, sizeof s->location, "%s", location);
+    set_location(s, location);
     bool ok = mode != STORE_READ ? sqlite_store_open_writer(s, err) : open_reader(s, err);
     if (!ok && err->file[0] == 0)
         format_text(err->file, sizeof err->file, "%s", location);
@@ -135,6 +169,7 @@ static void close_store(struct store *base)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     sqlite_store_shut(s);
+    os_file_unlock_byte(s->own); /* without a connection: it drops SQLite's locks */
     os_file_lock_release(s->lock);
 }
 
