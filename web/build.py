@@ -117,9 +117,10 @@ def build_core(out, version, generated):
 # --- The numbers that core and page share -----------------------------------------------
 
 # Enum of a header of HEADERS: the name and kind in TypeScript, and the prefix of its members.
-HEADERS = ("web/core/core.h", "src/codec/encoding.h")
+HEADERS = ("web/core/core.h", "web/core/waits.h", "src/codec/encoding.h")
 SHARED = {"encoding": ("Encoding", "ENCODING_"), "flaw": ("Flaw", "FLAW_"), "tree_kind": ("Chart", "TREE_"),
           "tone_by": ("Tone", "TONE_"), "function_sort": ("Sort", "SORT_"),
+          "wait_sort": ("WaitSort", "WAITS_"),
           "verdict": ("Verdict", "CHANGE_"),
           "drawn_flag": (None, "DRAWN_"), "owner_kind": ("Owner", "KIND_")}
 NUMBERS = os.path.join(WEB, "src", "numbers.ts")

@@ -69,10 +69,9 @@ static int lock_function(const struct profile *p, const struct frame *f)
     return -1;
 }
 
-/* The innermost function of the program itself; 0 if there is none. Sets the kind of the lock if
- * a function shows it. */
-static stack_id user_of(const struct profile *p, stack_id at, const char **kind)
+stack_id locks_user(const struct profile *p, stack_id stack, const char **kind)
 {
+    stack_id at = stack;
     for (; at; at = p->stacks[at].parent) {
         const struct frame *f = &p->frames[p->stacks[at].frame];
         if (f->kind == FRAME_KERNEL || f->kind == FRAME_MARKER || f->kind == FRAME_WAKER)
@@ -123,7 +122,7 @@ static void add_sample(struct grouping *g, const struct sample *s, label_id labe
     struct locks *l = g->l;
     struct locks_lock *lock = lock_of(g, label);
     const char *kind = "";
-    stack_id user = user_of(l->p, s->stack, &kind);
+    stack_id user = locks_user(l->p, s->stack, &kind);
     if (!lock->kind[0] && side == LOCKS_WAITED)
         lock->kind = kind;
     struct locks_row *row =

@@ -306,6 +306,39 @@ module.exports = (test) => {
         assert.equal(await page.locator(".details").count(), 1);
     });
 
+    test("a table of many waits has its rows when they are scrolled to", async (bench) => {
+        const lines = [];
+        for (let i = 0; i < 1000; i++)
+            lines.push(`prog 10/${100 + i} [000] ${(1 + i / 100).toFixed(6)}: ${(2000 - i) * 1000} off-cpu:`, "\tff02 take+0x1 (/bin/prog)", "");
+        lines.push("prog 10/11 [000] 20.000000: 1000000 cpu-clock:", "\tff02 work+0x1 (/bin/prog)", "");
+        const page = await report(bench, lines.join("\n"), "x.perf");
+        await page.evaluate(() => {
+            window.pieces = new Set();
+            const { waits } = window.stoke.core;
+            window.stoke.core.waits = async (...args) => {
+                const reply = await waits(...args);
+                window.pieces.add(`${args[1]}: ${reply.rows.length} of ${reply.count}`);
+                return reply;
+            };
+        });
+        await key(page, VIEWS.waits);
+        const threads = () => page.locator(".waits-table .row").evaluateAll((all) => all.map((row) => row.children[3]?.textContent));
+        const pieces = () => page.evaluate(() => [...window.pieces].sort());
+        assert.equal((await threads())[0], "prog 100");
+        assert.deepEqual(await pieces(), ["0: 200 of 1000"]);
+        await page.locator(".waits-table .rows").evaluate((host) => { host.scrollTop = host.scrollHeight / 2; });
+        await settle(page);
+        assert.ok((await threads()).includes("prog 600") && !(await threads()).includes(undefined), JSON.stringify(await threads()));
+        assert.ok((await pieces()).every((piece) => /^(0|400|600): 200 of 1000$/.test(piece)), JSON.stringify(await pieces()));
+        await page.locator(".waits-table .rows").focus();
+        await key(page, "End");
+        assert.equal((await threads()).at(-1), "prog 1099");
+        assert.deepEqual(await page.evaluate(() => window.stoke.tracks.span), [9.99e9 - 1001e3, 9.99e9], "the last row");
+        await page.locator(".waits-table .heads button", { hasText: "Thread" }).click();
+        await settle(page);
+        assert.ok(!(await threads()).includes(undefined), JSON.stringify(await threads()));
+    });
+
     test("waits and marks are tables that select a thread and a span", async (bench) => {
         const lines = [];
         const sample = (tid, ms, event, ns, ...frames) => lines.push(`prog 10/${tid} [000] ${(1 + ms / 1000).toFixed(6)}: ${ns} ${event}:`,

@@ -1020,6 +1020,19 @@ function checkMatches(opened, shown, wrong) {
         wrong.push("matches backwards");
 }
 
+const WAITS_A_REPLY = 200; /* as in web/core/waits.h */
+
+/* The rows of all replies with an order (enum wait_sort), up to a row. */
+function allWaits(core, sort, most = 1e9) {
+    const first = core.json("core_waits", sort, 0), rows = [], replies = [];
+    for (let from = 0; from < Math.min(first.count, most); from += WAITS_A_REPLY) {
+        const reply = core.json("core_waits", sort, from);
+        rows.push(...reply.rows);
+        replies.push({ rows: reply.rows.length, bytes: core.reply().length });
+    }
+    return { ...first, rows, replies };
+}
+
 /* What the page may show of the shown profile, without the numbers of labels, nodes and boxes. */
 function allViews(core) {
     const named = (value) => JSON.stringify(value, (key, one) => (["label", "labels", "node"].includes(key) ? undefined : one));
@@ -1042,10 +1055,98 @@ function allViews(core) {
     const parts = { left: drawn(0), up: drawn(1), time: drawn(4), summary: named(core.json("core_summary")), files: named(core.json("core_files")) };
     parts.functions = named(core.json("core_function_rows", 0, functions));
     parts.graph = named(core.json("core_graph", 0, 0, 1000).nodes?.length);
-    parts.waits = named(core.json("core_waits"));
+    parts.waits = named(allWaits(core, 0).rows);
     parts.heat = [[1e6, 10], [37e5, 5], [123e5, 9], [1e9, 1], [1e4, 50], [12345.5, 3]].map((grid) => named(core.json("core_heat", ...grid))).join();
     parts.folded = core.folded();
     return parts;
+}
+
+/* Names in which signs, digits, and small and capital letters are mixed. */
+const NAMES = ["b", "B", "_b", "a::b", "a", "Ab", "aB", "~a", "operator()", "[x]", "a<int>", "A1", "a10", "a2", "z-z", "z_z", "$a", "zz", "Zz", "ab.cold"];
+const WAIT_SORTS = [null, "total", "longest", "count", "name", "reason", "function", "waker"];
+
+/* Waits of 100,000 pairs of thread and function, some of them twice. */
+function pairsOfWaits() {
+    const text = [], sum = { rows: 0, total: 0, count: 0 };
+    for (let i = 0; i < 110000; i++) {
+        const pair = i % 100000, thread = pair % 500, f = Math.floor(pair / 500), ns = 1000 + ((i * 7919) % 9973) * 100;
+        text.push(`${NAMES[thread % 20]}-${thread} 10/${100 + thread} [000] ${(1 + i / 1e5).toFixed(6)}: ${ns} off-cpu:`, `\t0 [${["lock", "sleep", "preempted"][pair % 3]}] ([lock])`,
+            `\tff${(4096 + f * 64).toString(16)} ${NAMES[f % 20]}${f} (/bin/prog)`, "\tff01 main (/bin/prog)", "");
+        sum.total += ns;
+        sum.count++;
+    }
+    return { bytes: encoder.encode(text.join("\n")), sum };
+}
+
+/* The CPU time of a call in ms: other programs do not change it much. */
+function cpuTime(call) {
+    const before = process.cpuUsage();
+    call();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+}
+
+/* The order of a table, which JavaScript can compute: the rows of the usual order, sorted by a column. */
+function sortedWaits(rows, by) {
+    return [...rows].sort((a, b) => (typeof a[by] === "number" ? b[by] - a[by] : (a[by] ?? "").localeCompare(b[by] ?? "", "en")));
+}
+
+/* Each reply has few rows, soon; the replies contain all waits. */
+function checkManyWaits() {
+    const { bytes, sum } = pairsOfWaits(), wrong = [];
+    const core = new Core();
+    core.open(bytes, "perf.txt");
+    core.call("core_show", "[]", 0, 0);
+    const times = [cpuTime(() => core.json("core_waits", 0, 0)), cpuTime(() => core.json("core_waits", 0, 99000))];
+    const usual = allWaits(core, 0);
+    const total = usual.rows.reduce((all, row) => all + row.total, 0), count = usual.rows.reduce((all, row) => all + row.count, 0);
+    const keys = new Set(usual.rows.map((row) => `${row.tid} ${row.label} ${row.reason}`));
+    if (usual.count !== 100000 || usual.rows.length !== 100000 || keys.size !== 100000)
+        wrong.push(`${usual.count} groups, ${usual.rows.length} rows, ${keys.size} different`);
+    if (total !== sum.total || count !== sum.count || usual.most !== Math.max(...usual.rows.map((row) => row.total)))
+        wrong.push(`${total} ns of ${sum.total} in ${count} of ${sum.count}`);
+    if (usual.rows.some((row, i) => i && (row.reason === "sleep") < (usual.rows[i - 1].reason === "sleep")))
+        wrong.push("sleep is not last");
+    WAIT_SORTS.forEach((by, sort) => {
+        if (!sort)
+            return;
+        times.push(cpuTime(() => core.json("core_waits", sort, 0)));
+        const got = allWaits(core, sort, by === "function" ? 1e9 : 2000).rows;
+        const want = sortedWaits(usual.rows, by).slice(0, got.length);
+        const at = got.findIndex((row, i) => JSON.stringify(row) !== JSON.stringify(want[i]));
+        if (at >= 0)
+            wrong.push(`by ${by}, row ${at}: ${JSON.stringify(got[at])}, expected ${JSON.stringify(want[at])}`);
+    });
+    const largest = Math.max(...usual.replies.map((reply) => reply.bytes));
+    if (usual.replies.some((reply) => reply.rows !== WAITS_A_REPLY) || largest > 60000)
+        wrong.push(`a reply of ${largest} bytes, ${JSON.stringify(usual.replies.slice(0, 3))}`);
+    /* They were 140 ms, then 25 at most. */
+    if (times[0] > 1500 || times.slice(1).some((ms) => ms > 250))
+        wrong.push(`${times.map((ms) => ms.toFixed(0))} ms`);
+    report("100,000 waits are listed in replies of 200, sorted by each column", wrong.join("\n"));
+}
+
+/* A wait is in the function of the program that uses the lock, as in the table of locks. */
+function checkWaitFunctions() {
+    const wrong = [];
+    const cases = [["futex_wait pthread_mutex_lock take main", "take"], ["__GI___lll_lock_wait std::mutex::lock get main", "get"], ["schedule read main", "read"],
+        ["schedule __futex_wait", "__futex_wait"], ["schedule kthread", "schedule"]];
+    cases.forEach(([stack, want], i) => {
+        const core = new Core();
+        const frames = stack.split(" ").map((name, at) => (/schedule|kthread/.test(name) ? `\tffffffff810${at} ${name} ([kernel.kallsyms])` : `\tff0${at} ${name} (/bin/a)`));
+        core.open(encoder.encode(`a 1/${i + 1} [000] 1.000000: 1000 off-cpu:\n${frames.join("\n")}\n\n`), "perf.txt");
+        core.call("core_show", "[]", 0, 0);
+        const [row] = core.json("core_waits", 0, 0).rows;
+        if (row?.function.replace("_[k]", "") !== want)
+            wrong.push(`${stack}: ${row?.function}`);
+    });
+    const core = new Core();
+    core.open(fs.readFileSync(path.join(tests, "import", "perf-data", "waits.in")), "perf.data");
+    core.call("core_show", "[]", 0, 0);
+    const usual = core.json("core_waits", 0, 0), woken = core.json("core_waits", WAIT_SORTS.indexOf("waker"), 0).rows;
+    if (!usual.woken || JSON.stringify(woken) !== JSON.stringify(sortedWaits(usual.rows, "waker")))
+        wrong.push(`by waker: ${JSON.stringify(woken)}`);
+    report("waits are in the function that uses the lock", wrong.join("\n"));
 }
 
 /* Condensed rows are only faster: all views are those of the samples. */
@@ -1184,6 +1285,8 @@ checkChanges();
 checkLevels();
 checkFarLooks();
 checkWaits();
+checkManyWaits();
+checkWaitFunctions();
 checkPart();
 checkSums();
 checkFilters();

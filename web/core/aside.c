@@ -14,11 +14,13 @@ static struct aside {
     struct chart charts[CHART_COUNT];
     struct functions functions;
     struct graph graph;
+    struct waits waits;
 } aside;
 
 static size_t bytes_shown(void)
 {
-    size_t bytes = core.shown.arena.total + core.shown.paths.arena.total;
+    size_t bytes =
+        core.shown.arena.total + core.shown.paths.arena.total + core.waits.arena.total;
     for (unsigned i = 0; i < TREE_COUNT; i++)
         bytes += core.trees[i].arena.total;
     for (unsigned i = 0; i < CHART_COUNT; i++)
@@ -35,6 +37,7 @@ void forget_aside(void)
         tree_deinit(&aside.trees[i]);
     functions_deinit(&aside.functions);
     graph_deinit(&aside.graph);
+    waits_deinit(&aside.waits);
     shown_deinit(&aside.shown);
     aside = (struct aside){0};
 }
@@ -54,12 +57,14 @@ void set_aside(void)
     aside.shown = core.shown;
     aside.functions = core.functions;
     aside.graph = core.graph;
+    aside.waits = core.waits;
     memcpy(aside.trees, core.trees, sizeof core.trees);
     memcpy(aside.orders, core.orders, sizeof core.orders);
     memcpy(aside.charts, core.charts, sizeof core.charts);
     core.shown = (struct shown){0};
     core.functions = (struct functions){0};
     core.graph = (struct graph){0};
+    core.waits = (struct waits){0};
     memset(core.trees, 0, sizeof core.trees);
     memset(core.charts, 0, sizeof core.charts);
     forget_shown();
@@ -78,6 +83,7 @@ bool take_back(const struct show_settings *settings)
     core.shown = aside.shown;
     core.functions = aside.functions;
     core.graph = aside.graph;
+    core.waits = aside.waits;
     memcpy(core.trees, aside.trees, sizeof core.trees);
     memcpy(core.orders, aside.orders, sizeof core.orders);
     memcpy(core.charts, aside.charts, sizeof core.charts);

@@ -8,12 +8,15 @@ int EXPORT(core_summary)(void)
     return end_reply(need_shown() && reply_summary(&w, &core.shown, &core.err));
 }
 
-int EXPORT(core_waits)(void)
+/* Rows of the waits from `from` on, in the order of enum wait_sort. */
+int EXPORT(core_waits)(uint32_t sort, uint32_t from)
 {
     struct json_writer w = begin_reply();
-    struct shown timed = core.shown;
-    timed.p = need_samples();
-    return end_reply(timed.p && reply_waits(&w, &timed, &core.err));
+    if (!need_waits() ||
+        !waits_sort(&core.waits, &core.shown, (enum wait_sort)sort, &core.err))
+        return end_reply(false);
+    reply_waits(&w, &core.waits, &core.shown, from);
+    return end_reply(true);
 }
 
 int EXPORT(core_heat)(double column, uint32_t rows)

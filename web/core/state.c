@@ -79,6 +79,7 @@ void forget_shown(void)
     functions_deinit(&core.functions);
     search_deinit(&core.search);
     graph_deinit(&core.graph);
+    waits_deinit(&core.waits);
     arena_deinit(&core.tone_arena);
     core.tones = core.categories = NULL;
     core.chosen = 0;
@@ -211,6 +212,14 @@ bool need_functions(void)
                                    functions_init(&core.functions, &core.shown,
                                                   &core.trees[TREE_DOWN], &core.err) &&
                                    changes_test(&core.shown, &core.functions, &core.err));
+}
+
+bool need_waits(void)
+{
+    if (core.waits.made)
+        return true;
+    const struct profile *samples = need_samples();
+    return samples && waits_init(&core.waits, &core.shown, samples, &core.err);
 }
 
 /* The number of its process among the tracks; 255: of none. */

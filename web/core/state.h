@@ -5,6 +5,7 @@
 #define STOKE_WEB_STATE_H
 
 #include "web/core/tracks.h"
+#include "web/core/waits.h"
 
 #define EXPORT(name) __attribute__((export_name(#name))) name
 #define PROFILES 2 /* the current one, and the one it is compared with */
@@ -39,6 +40,7 @@ extern struct core {
     struct functions functions;
     struct search search;
     struct graph graph;
+    struct waits waits;
     struct tracks tracks[PROFILES]; /* of the opened profiles */
     struct row_index rows;          /* of opened[0] */
     enum tone_by tone_by;
@@ -68,6 +70,7 @@ const struct profile *need_samples(void);
 bool need_tree(enum tree_kind kind);
 bool need_chart(uint32_t kind);
 bool need_functions(void);
+bool need_waits(void);
 bool need_tones(void);
 
 /* Frees a tree and its chart; the shown profile with all data made of it. */

@@ -102,10 +102,6 @@ enum activity activity_of_marker(struct str name);
  * [lock], [io], [preempted], [sleep]. */
 enum activity wait_activity(const struct profile *p, stack_id stack);
 
-/* waits.c: the waits of the shown profile by thread, reason, function and waker, longest
- * first, sleep last; JSON. False if out of memory. */
-bool reply_waits(struct json_writer *w, const struct shown *s, struct error *err);
-
 /* `p` must remain until tracks_deinit. */
 bool tracks_init(struct tracks *t, const struct profile *p, struct error *err);
 void tracks_deinit(struct tracks *t);

@@ -5,7 +5,7 @@ import { shownName } from "./format";
 import type {
     Argument, BoxInfo, ChartInfo, ClassSum, ComparisonInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, PeekInfo, ProfileInfo, Progress, Read, Reply,
     Request, Shown,
-    MemoryInfo, MemorySpan, SummaryInfo, TracksInfo, Traffic, TreeRow, WaitRow,
+    MemoryInfo, MemorySpan, SummaryInfo, TracksInfo, Traffic, TreeRow, WaitSort, WaitsInfo,
 } from "./protocol";
 
 export class CoreError extends Error {
@@ -153,7 +153,7 @@ export class Core {
     children = (kind: number, node: number) => this.json<TreeRow[]>("core_children", kind, node);
     heaviest = (kind: number, node: number) => this.json<TreeRow[][]>("core_heaviest", kind, node);
     summary = () => this.shownJson<SummaryInfo>("core_summary");
-    waits = () => this.shownJson<WaitRow[]>("core_waits");
+    waits = (sort: WaitSort, from: number) => this.shownJson<WaitsInfo>("core_waits", sort, from);
     heat = (column: number, rows: number) => this.shownJson<HeatInfo>("core_heat", column, rows);
     heatOfSide = (side: 0 | 1, filters: string, column: number, rows: number) => this.shownJson<HeatInfo>("core_heat_side", column, rows, side, filters);
     histogram = (event: number, key: string) => this.shownJson<ClassSum[]>("core_histogram", event, key);

@@ -46,6 +46,17 @@ export const enum Sort {
     Found = 5,
 }
 
+export const enum WaitSort {
+    Usual = 0,
+    Total = 1,
+    Longest = 2,
+    Times = 3,
+    Thread = 4,
+    Reason = 5,
+    Function = 6,
+    Waker = 7,
+}
+
 export const enum Verdict {
     Noise = 0,
     Less = 1,

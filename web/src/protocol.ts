@@ -199,6 +199,14 @@ export interface LineInfo {
     total: number;
 }
 
+/* Some of the rows, in the order of a column. */
+export interface WaitsInfo {
+    count: number; /* of all rows */
+    most: number; /* ns: the largest total */
+    woken: boolean; /* a waker is known */
+    rows: WaitRow[];
+}
+
 /* The waits of a thread with the same reason, function, waker, and lock or file; times in ns. */
 export interface WaitRow {
     name: string;
