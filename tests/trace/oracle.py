@@ -13,6 +13,7 @@ import subprocess
 CALL = "call"
 TRAP = "trap"
 RT_SIGRETURN = 139  # Linux's number of the system call
+ADDITIONS = {"addi", "c.addi", "c.addi16sp", "add", "c.add", "sub"}
 BRANCHES = {"beq", "bne", "blt", "bge", "bltu", "bgeu", "c.beqz", "c.bnez"}
 LINE = re.compile(r"^ *([0-9a-f]+):\t(\S+)(?:\t(.*))?$", re.M)
 SYMBOL = re.compile(r"^([0-9a-f]+) (?:([0-9a-f]+) )?([A-Za-z]) (.+)$", re.M)
@@ -25,10 +26,11 @@ def tool(name, *args):
 
 
 class Instruction:
-    """The effect of an instruction on control flow: its size, and its targets."""
+    """The effect of an instruction on control flow and the stack pointer: its size, and its
+    targets."""
 
     __slots__ = ("size", "target", "is_branch", "links", "base", "offset", "is_call_out",
-                 "is_return_from_trap")
+                 "is_return_from_trap", "stack")
 
     def __init__(self, name, operands):
         compressed = name.startswith("c.")
@@ -50,6 +52,22 @@ class Instruction:
             offset, base = re.fullmatch(r"(-?\d+)\(x(\d+)\)", words[1]).groups()
             self.base, self.offset = int(base), int(offset)
             self.links = int(words[0][1:]) if words[0] in ("x1", "x5") else None
+        self.stack = None  # the operands whose sum is the stack pointer from then on
+        if name in ADDITIONS and words[0] == "x2":
+            first, last = operands.partition(" ")[0].split(",")[-2:]
+            self.stack = (first, "-" + last if name == "sub" else last)
+
+    def stack_after(self, sp, register):
+        """The stack pointer after the instruction. Only additions are computed: the code that
+        signals interrupt does not change it in another way."""
+        if self.stack is None:
+            return sp
+        def value(operand):
+            if "x" not in operand:
+                return int(operand)
+            number = register(int(operand.lstrip("-x")))
+            return -number if operand[0] == "-" else number
+        return sum(map(value, self.stack)) & (1 << 64) - 1
 
 
 class Program:
@@ -212,7 +230,10 @@ class Shadow:
         else:
             expected = {after}
         if pc not in expected:
-            self._interrupted(before, insn, after, sp_before, expected)
+            # A signal that arrives after an addition interrupts at the new stack pointer, to which
+            # rt_sigreturn returns.
+            self._interrupted(before, insn, after, insn.stack_after(sp_before, register),
+                              expected)
         else:
             self._jump(before, after, insn, pc, sp)
 
@@ -264,11 +285,15 @@ class Shadow:
 
 
 def interrupted_sigreturns(program, log, pcs):
-    """The numbers of the instructions that call rt_sigreturn when a signal arrives, and are
-    therefore executed again. Only this distinguishes such a signal from one that was pending until
-    the end of another."""
+    """The instructions that call rt_sigreturn when a signal arrives, and are therefore executed
+    again: their numbers, with the stack pointer at which they are. Only this distinguishes such a
+    signal from one that was pending until the end of another. If several handlers run before
+    rt_sigreturn is called again, a trace does not show which of them interrupted it: by
+    convention the last one, and the others were pending."""
     read_pc, read_sp = log.reader("pc"), log.reader("x2")
-    entered, found = [], set()  # the stack pointer and the number of the instruction when a signal arrived
+    entered = []  # the stack pointer and the number of the instruction when a signal arrived
+    followed = {}  # by the stack pointer of a handler: the number of the rt_sigreturn before it
+    found = {}
     ran = enumerate(pcs)
     number, expected = next(ran)
     before = before_sp = None
@@ -280,18 +305,21 @@ def interrupted_sigreturns(program, log, pcs):
             continue
         if before is not None and program.at(before) is None:
             if pc == before:
-                found.add(next((n for start, n in reversed(entered) if start == sp), None))
+                first = next((n for start, n in reversed(entered) if start == sp), None)
+                if first is not None:
+                    found[followed[before_sp]] = sp
             elif sp < before_sp:
                 entered.append((before_sp, number - 1))
+            if program.function(pc) == pc:
+                followed[sp] = number - 1
         before, before_sp = pc, sp
         number, expected = next(ran, (None, None))
     return found
 
 
-def follow(program, log, regions=(), pcs=None, switches=False, interrupted=()):
+def follow(program, log, regions=(), pcs=None, switches=False, interrupted=None):
     """Yields (pc, stack) of each instruction in the log of a user program, or only of those that
-    `pcs` lists as executed. interrupted: the numbers of executed instructions that a signal
-    interrupted."""
+    `pcs` lists as executed. interrupted: as from interrupted_sigreturns."""
     shadow = Shadow(program, regions, switches)
     ran = iter(pcs) if pcs is not None else None
     read_pc, read_sp, read_a7 = log.reader("pc"), log.reader("x2"), log.reader("x17")
@@ -321,8 +349,8 @@ def follow(program, log, regions=(), pcs=None, switches=False, interrupted=()):
         if waiting:
             shadow.wait(waiting, before, step)
             waiting.clear()
-        elif number - 1 in interrupted:
-            shadow.signal(before, before_sp)
+        elif interrupted and number - 1 in interrupted:
+            shadow.signal(before, interrupted[number - 1])
         else:
             step(pc, sp)
         yield pc, shadow.stack(pc)
