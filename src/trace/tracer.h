@@ -41,8 +41,8 @@ struct trace_trap {
     uint32_t load;          /* number of the interrupted load; 0: none */
     struct trace_site site; /* number of the task of `again` */
     bool by_kernel;         /* it has called a signal handler in this trap */
-    trace_node
-        waited; /* the base of the handler, if it followed another handler; 0: none */
+    trace_node waited; /* of the handlers in it, each of which followed another one: the
+                               base of the last one whose caller is still open; 0: none */
 };
 
 /* The owner of a stack: a thread, or the whole program. */

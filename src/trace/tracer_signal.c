@@ -148,45 +148,54 @@ static bool call_from_signal(struct tracer *t, const struct trace_trap *left,
 
 /* --- Consecutive signals ------------------------------------------------------------ */
 
+static struct trace_base *base_at(struct tracer *t, trace_node node)
+{
+    return &t->tree.bases[t->tree.trie.nodes[node].key & ~TRACE_BASE_KEY];
+}
+
+/* Unknown code is one frame, even if it calls itself. */
+static trace_node node_in(struct tracer *t, trace_node caller, trace_function_id function)
+{
+    bool same = t->tree.trie.nodes[caller].key == function &&
+                (t->code.functions[function].flags & TRACE_FUNCTION_UNKNOWN);
+    return same ? caller : trace_tree_child(&t->tree, caller, function);
+}
+
 /* The next signal was pending when this one ended; or it arrived before rt_sigreturn,
  * which is then called again: see call_again. Until this is known, its handler has its
  * own base. */
 static void begin_waited(struct tracer *t, struct trace_trap *trap,
                          const struct trace_step *s)
 {
-    struct trace_tree *tree = &t->tree;
     trace_node last = trap->waited;
     trap->entry = s->to;
     trap->waited = 0;
     tracer_replace(t, s->function);
     if (t->on_trial.is_on || t->waited == WAITED_MAX)
         return;
-    trace_node before = trace_node_parent(tree, tracer_top(t)->node);
-    trace_node base = trace_tree_base(tree, t->current);
-    if (!base || tracer_task(t)->frames[trap->frame - 1].function == s->function)
+    trace_node before = trace_node_parent(&t->tree, tracer_top(t)->node);
+    trace_node base = trace_tree_base(&t->tree, t->current);
+    if (!base)
         return;
-    if (last)
-        before = tree->bases[tree->trie.nodes[last].key & ~TRACE_BASE_KEY].link;
     t->waited++;
-    tree->bases[tree->trie.nodes[base].key & ~TRACE_BASE_KEY].link = before;
-    tracer_top(t)->node = trace_tree_child(tree, base, s->function);
+    base_at(t, base)->link = last ? base_at(t, last)->link : before;
+    base_at(t, base)->after = last;
+    tracer_top(t)->node = trace_tree_child(&t->tree, base, s->function);
     trap->waited = base;
 }
 
-/* rt_sigreturn is called again: the handler between was called from the trampoline. */
+/* rt_sigreturn is called again: the handler between was called from the trampoline. Of
+ * several handlers since, it is the last one whose caller is still open: a trace does not
+ * show more. */
 static void call_again(struct tracer *t, struct trace_trap *trap,
                        const struct trace_step *s)
 {
-    struct trace_tree *tree = &t->tree;
-    struct trace_frame *top = tracer_top(t);
     tracer_replace(t, s->function);
     if (!trap->waited || t->on_trial.is_on)
         return;
-    struct trace_base *base =
-        &tree->bases[tree->trie.nodes[trap->waited].key & ~TRACE_BASE_KEY];
-    top->node = trace_tree_child(tree, base->link, s->function);
-    base->link = top->node;
-    trap->waited = 0;
+    struct trace_base *base = base_at(t, trap->waited);
+    base->link = tracer_top(t)->node = node_in(t, base->link, s->function);
+    trap->waited = base->after;
 }
 
 /* The code that calls rt_sigreturn calls it again. */

@@ -472,13 +472,20 @@ void tracer_trap_return(struct tracer *t, const struct trace_step *s)
 
 /* --- Addresses that do not follow --------------------------------------------------- */
 
+/* A handler begins; it may have been interrupted after its first instruction, but this
+ * one is not executed again, because no instruction has returned to it. */
+static bool begins_handler(const struct tracer *t, const struct trace_step *s)
+{
+    return s->from_site->kind != INSTRUCTION_ENVIRONMENT && tracer_is_vector(t, s->to);
+}
+
 void tracer_stray(struct tracer *t, const struct trace_step *s)
 {
     struct trace_task *task = tracer_task(t);
     size_t found;
     if (tracer_may_end_signal(t, s) && tracer_end_signal(t, s))
         return;
-    if (tracer_resume(t, s))
+    if (!begins_handler(t, s) && tracer_resume(t, s))
         return;
     if (is_handler(t, s)) {
         tracer_enter_trap(t, s);

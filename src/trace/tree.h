@@ -21,7 +21,8 @@ struct trace_count {
 
 struct trace_base {
     uint32_t task;
-    trace_node link; /* the caller's stack, in the same tree; 0: no caller */
+    trace_node link;  /* the caller's stack, in the same tree; 0: no caller */
+    trace_node after; /* of a handler: the base of another one before it; 0: none */
 };
 
 struct trace_tree {

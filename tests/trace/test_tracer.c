@@ -628,6 +628,142 @@ static void test_signals_by_kernel(void **state)
            "a 3, a;k 4, a;h 4, a;[ 4, a;[;k 6");
 }
 
+/* --- Signals at each instruction ---------------------------------------------------- */
+
+static const char SIGRETURN[] = "?1";
+
+/* Instructions with their stacks. */
+struct script {
+    struct scripted {
+        const char *word;
+        char stack[64];
+    } steps[64];
+    size_t count;
+};
+
+static void script_add(struct script *s, const char *word, const char *stack,
+                       const char *frames)
+{
+    struct scripted *step = &s->steps[s->count++];
+    step->word = word;
+    int length = snprintf(step->stack, sizeof step->stack, "%s%s", stack, frames);
+    assert_true(length < (int)sizeof step->stack);
+}
+
+/* A signal arrives before the instruction of that number; or in the instruction before
+ * it, the second one of the trampoline, which is then executed again. Its handler calls
+ * c. */
+static void script_signal(struct script *s, size_t at, bool again)
+{
+    const struct script before = *s;
+    const struct scripted *next = &before.steps[at - again];
+    bool in_trampoline = next->word[0] == '?';
+    s->count = at;
+    script_add(s, "h0", next->stack, ";h");
+    script_add(s, "c0", next->stack, ";h;c");
+    script_add(s, "c2", next->stack, ";h;c");
+    script_add(s, "c3", next->stack, ";h;c");
+    script_add(s, "h1", next->stack, ";h");
+    /* Code outside all files is one frame, even if it calls itself. */
+    script_add(s, "?0", next->stack, in_trampoline ? "" : ";[");
+    script_add(s, SIGRETURN, next->stack, in_trampoline ? "" : ";[");
+    for (size_t i = at - again; i < before.count; i++)
+        script_add(s, before.steps[i].word, before.steps[i].stack, "");
+}
+
+static void expect_script(const struct script *s)
+{
+    char found[4096], one[80];
+    struct fixture f = begin();
+    ready(&f);
+    for (size_t i = 0; i < s->count; i++)
+        take(&f, s->steps[i].word);
+    snprintf(found, sizeof found, ", %s,", stacks(&f));
+    end(&f);
+    for (size_t i = 0; i < s->count; i++) {
+        unsigned count = 0;
+        for (size_t j = 0; j < s->count; j++)
+            count += strcmp(s->steps[j].stack, s->steps[i].stack) == 0;
+        snprintf(one, sizeof one, ", %s %u,", s->steps[i].stack, count);
+        if (strstr(found, one))
+            continue;
+        for (size_t j = 0; j < s->count; j++)
+            print_error("%s ", s->steps[j].word);
+        fail_msg("\"%s\" is not in \"%s\"", one, found);
+    }
+}
+
+/* Whether a signal can arrive there: see script_signal. Of several handlers before the
+ * trampoline's second instruction is executed again, the last one interrupted it: a
+ * trace does not show which. */
+static bool can_arrive(const struct script *s, size_t at, bool again)
+{
+    bool ends = s->steps[at - 1].word == SIGRETURN;
+    return again ? ends : !ends || s->steps[at].word != SIGRETURN;
+}
+
+#define SIGNALS 3
+
+/* All scripts with one to three signals more, each at a position from `first` on. */
+static void expect_signals(const struct script *base, size_t first)
+{
+    struct script scripts[SIGNALS + 1] = {*base};
+    size_t positions[SIGNALS] = {2 * first}; /* odd: `again` */
+    for (size_t level = 0;;) {
+        struct script *next = &scripts[level + 1];
+        size_t at = positions[level] / 2;
+        bool again = positions[level]++ % 2;
+        *next = scripts[level];
+        if (at == next->count && level == 0)
+            return;
+        if (at == next->count) {
+            level--;
+        } else if (can_arrive(next, at, again)) {
+            script_signal(next, at, again);
+            expect_script(next);
+            if (level + 1 < SIGNALS)
+                positions[++level] = 2 * (at + 1);
+        }
+    }
+}
+
+/* Three signals, each before each instruction: at the target of a recursive call, of a
+ * return, of a tail jump, of a call and a jump by register; in the handler and in a
+ * function that it calls; at the end of the handler, in the trampoline and directly
+ * after it. */
+static void test_signals_anywhere(void **state)
+{
+    (void)state;
+    reset();
+    put_call('z', 1, 'a');
+    put_call('a', 0, 'c');
+    put('c', 0, 0x00050463); /* beqz a0, 8 */
+    put_call('c', 1, 'c');
+    put('c', 3, RET);
+    put_call('a', 1, 'd');
+    put_jump('d', 1, 'e');
+    put('e', 1, RET);
+    put('a', 2, CALL_T1);
+    put('f', 0, JUMP_T1);
+    put('g', 1, RET);
+    put_call('h', 0, 'c');
+    put('h', 1, RET);
+    struct script base = {.count = 0};
+    script_add(&base, "z0", "z", "");
+    script_add(&base, "z1", "z", "");
+    script_signal(&base, 1, false);
+    size_t first = base.count;
+    const char *const rest[][2] = {
+        {"a0", "z;a"},     {"c0", "z;a;c"},   {"c1", "z;a;c"}, {"c0", "z;a;c;c"},
+        {"c2", "z;a;c;c"}, {"c3", "z;a;c;c"}, {"c2", "z;a;c"}, {"c3", "z;a;c"},
+        {"a1", "z;a"},     {"d0", "z;a;d"},   {"d1", "z;a;d"}, {"e0", "z;a;e"},
+        {"e1", "z;a;e"},   {"a2", "z;a"},     {"f0", "z;a;f"}, {"g0", "z;a;g"},
+        {"g1", "z;a;g"},   {"a3", "z;a"},     {"a4", "z;a"}};
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        script_add(&base, rest[i][0], rest[i][1], "");
+    expect_signals(&base, first);
+}
+
 /* A block of one instruction that runs `times` more. */
 static uint64_t take_again(struct fixture *f, char function, uint64_t times)
 {
@@ -803,6 +939,7 @@ int main(void)
         cmocka_unit_test(test_kernel_behind_firmware),
         cmocka_unit_test(test_signals_in_trampoline),
         cmocka_unit_test(test_signals_by_kernel),
+        cmocka_unit_test(test_signals_anywhere),
         cmocka_unit_test(test_repeats),
         cmocka_unit_test(test_exec),
         cmocka_unit_test(test_fork),
