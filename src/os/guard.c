@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/guard.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,6 +17,8 @@
 struct os_guard {
     _Atomic uintptr_t start, end; /* start 0: free */
     atomic_bool truncated;
+    atomic_bool is_shared;
+    atomic_size_t cleared;      /* of a shared one */
     struct os_guard *next;      /* in the list of all, which only grows */
     struct os_guard *next_free; /* under the lock */
 };
@@ -24,6 +27,7 @@ static struct os_guard *_Atomic all;
 static struct os_guard *unused;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static size_t page_size; /* set before there is a handler, which must not call sysconf */
+static int zeros = -1;   /* /dev/zero */
 
 static struct os_guard *guard_of(uintptr_t address)
 {
@@ -36,16 +40,36 @@ static struct os_guard *guard_of(uintptr_t address)
     return NULL;
 }
 
+/* A system call reports a page that the file no longer has: it does not end the process. */
+static void clear_file(uintptr_t start, size_t size)
+{
+    ssize_t ignored = zeros >= 0 ? read(zeros, (void *)start, size) : 0;
+    (void)ignored;
+}
+
 /* mmap is a plain system call here, so it may be called in a handler. */
+static bool replace(struct os_guard *g, uintptr_t address)
+{
+    uintptr_t start = address & ~(uintptr_t)(page_size - 1);
+    size_t size = page_size;
+    int rights = PROT_READ;
+    if (atomic_load(&g->is_shared)) {
+        start = atomic_load(&g->start);
+        size = atomic_load(&g->end) - start;
+        rights |= PROT_WRITE;
+        clear_file(start, atomic_load(&g->cleared));
+    }
+    return mmap((void *)start, size, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                0) == (void *)start;
+}
+
 static void map_zeros(int signal_number, siginfo_t *info, void *context)
 {
     (void)context;
     int saved = errno;
     uintptr_t address = (uintptr_t)info->si_addr;
     struct os_guard *g = info->si_code == BUS_ADRERR ? guard_of(address) : NULL;
-    void *page = (void *)(address & ~(uintptr_t)(page_size - 1));
-    if (g && mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-                  0) == page)
+    if (g && replace(g, address))
         atomic_store(&g->truncated, true);
     else
         signal(signal_number, SIG_DFL); /* the fault repeats and ends the process */
@@ -60,7 +84,13 @@ static void install_handler(void)
     sigaction(SIGBUS, &action, NULL);
 }
 
-struct os_guard *os_guard_range(void *start, size_t size)
+static void open_zeros(void)
+{
+    zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+}
+
+static struct os_guard *add_guard(void *start, size_t size, bool is_shared,
+                                  size_t cleared)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, install_handler);
@@ -76,9 +106,23 @@ struct os_guard *os_guard_range(void *start, size_t size)
     if (!g)
         return NULL;
     atomic_store(&g->truncated, false);
+    atomic_store(&g->is_shared, is_shared);
+    atomic_store(&g->cleared, cleared);
     atomic_store(&g->end, (uintptr_t)start + size);
     atomic_store(&g->start, (uintptr_t)start);
     return g;
+}
+
+struct os_guard *os_guard_range(void *start, size_t size)
+{
+    return add_guard(start, size, false, 0);
+}
+
+struct os_guard *os_guard_shared(void *start, size_t size, size_t cleared)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_zeros);
+    return add_guard(start, size, true, cleared);
 }
 
 struct os_guard *os_guard_map(int fd, size_t size)
@@ -107,8 +151,14 @@ void os_guard_unmap(struct os_guard *g)
     if (!g)
         return;
     uintptr_t start = atomic_load(&g->start), end = atomic_load(&g->end);
-    atomic_store(&g->start, 0);
+    atomic_store(&g->start, 0); /* the range may be another guard's from then on */
     munmap((void *)start, end - start);
+    os_guard_end(g);
+}
+
+void os_guard_end(struct os_guard *g)
+{
+    atomic_store(&g->start, 0);
     pthread_mutex_lock(&lock);
     g->next_free = unused;
     unused = g;

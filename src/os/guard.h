@@ -21,6 +21,13 @@ struct os_guard *os_guard_map(int fd, size_t size);
  * short. */
 struct os_guard *os_guard_range(void *start, size_t size);
 
+/* Guards a range in which another library maps one file, shared and writable. If a page is used
+ * that the file no longer has, memory of this process replaces the whole range, and the first
+ * `cleared` bytes become zeros in what is left of the file: other processes read there that
+ * the rest is invalid. The range stays that library's; os_guard_end before it is unmapped. */
+struct os_guard *os_guard_shared(void *start, size_t size, size_t cleared);
+void os_guard_end(struct os_guard *g); /* does not unmap it */
+
 void *os_guard_bytes(const struct os_guard *g);
 
 /* Whether a page was read that the file no longer had. False for NULL. */

@@ -10,8 +10,10 @@ import glob
 import math
 import os
 import re
+import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -399,13 +401,46 @@ def remove_log(store):
     os.remove(store + "-wal")
 
 
+def truncate_index(store):
+    os.truncate(store + "-shm", 0)
+
+
+def truncate_part(store):
+    os.truncate(store + "-shm", 4096)  # with the header
+
+
+def overwrite_index(store):
+    with open(store + "-shm", "r+b") as out:
+        out.write(os.urandom(32768))
+
+
+def overwrite_log(store):
+    """All of the log; what the store has without it must remain."""
+    with open(store + "-wal", "r+b") as out:
+        out.write(os.urandom(os.path.getsize(store + "-wal")))
+
+
+def overwrite_log_end(store):
+    """The last page of the log; the file may also have older ones after it."""
+    with open(store + "-shm", "rb") as file:
+        last = struct.unpack_from("=I", file.read(20), 16)[0]
+    with open(store + "-wal", "r+b") as out:
+        out.seek(32 + (last - 1) * (24 + 4096) + 24)
+        out.write(os.urandom(4096))
+
+
 # What happens to the store, what the daemon says, and where the windows from before are then.
 # After the damage of the file itself they are in what is left of it.
 FAULTS = [("removed", remove, "was removed: it was written again", ""),
           ("moved", move, "was moved: another one", "-old.sqlite"),
           ("replaced", replace, "replaced the store, which is now", ".db.removed-*Z"),
           ("damaged", overwrite, "was damaged: it is now", None),
-          ("without its log", remove_log, "log of the store was removed", "")]
+          ("without its log", remove_log, "log of the store was removed", ""),
+          ("without the index of its log", truncate_index, "it was written again, and nothing", ""),
+          ("with a part of this index", truncate_part, "it was written again, and nothing", ""),
+          ("with another index", overwrite_index, "it was written again, and nothing", "")]
+
+DAMAGED_LOGS = [("all of it", overwrite_log), ("its end", overwrite_log_end)]
 
 
 def check_fault(folder, name, harm, message, location):
@@ -430,6 +465,43 @@ def check_fault(folder, name, harm, message, location):
     found = {start: data for path in where for start, _, data in windows(path).values()}
     lost = [start for start in before if found.get(start) != before[start]]
     return f"{len(lost)} of {len(before)} windows are lost, in {where}: {said}" if lost else ""
+
+
+def without_log(folder, store):
+    """The windows of the store itself."""
+    alone = os.path.join(folder, "alone.db")
+    shutil.copy(store, alone)
+    found = {start: data for start, _, data in windows(alone).values()}
+    remove(alone)
+    return found
+
+
+def check_log(folder, name, harm):
+    """A damaged log: what the store itself has remains, and the daemon continues."""
+    store = os.path.join(folder, name.replace(" ", "-") + "-log.db")
+    with daemon(store) as (process, said):
+        until(lambda: len(windows(store)) >= 2, "two windows")
+        with contextlib.closing(sqlite3.connect(store, timeout=60)) as db:
+            db.execute("PRAGMA wal_checkpoint")
+        count = len(windows(store))
+        until(lambda: len(windows(store)) > count, "a window in the log")
+        before = without_log(folder, store)
+        harm(store)
+        until(lambda: "log of the store was damaged" in said() or process.poll() is not None, name)
+        last = max(before)
+        until(lambda: any(start > last for start, _, _ in windows(store).values())
+              or process.poll() is not None, "a window after it")
+        status = stop(process)
+        said = said()
+    found = {start: data for start, _, data in windows(store).values()}
+    wrong = [f"lost: {start}" for start in before if found.get(start) != before[start]]
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        wrong += [row[0] for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    if not re.search(r"what was stored after .* UTC is lost", said):
+        wrong.append("no time")
+    if glob.glob(store + ".damaged-*"):
+        wrong.append("the store was moved aside")
+    return "" if status == 0 and len(before) >= 2 and not wrong else f"{status}: {wrong}: {said}"
 
 
 def preloaded(folder, name, source, variable):
@@ -784,6 +856,8 @@ def main():
                 report.result("a copy of the store that takes long", check_copy(folder))
                 for name, *rest in FAULTS:
                     report.result(f"a store that is {name}", check_fault(folder, name, *rest))
+                for name, harm in DAMAGED_LOGS:
+                    report.result(f"a damaged log: {name}", check_log(folder, name, harm))
                 check_all_waits(report, folder)
                 check_small_disk(report, folder)
             finally:

@@ -258,6 +258,28 @@ static void report_abandoned(struct sqlite_store *s, char *done, size_t size)
             utc((time_t)(end / STORE_SECOND), "%Y-%m-%d %H:%M:%S UTC", text));
 }
 
+/* What was stored is still there, except for the end of a damaged log. */
+static bool fix_log(struct sqlite_store *s, enum sqlite_log_fault fault, char *done,
+                    size_t size, struct error *err)
+{
+    char text[TIME_SIZE];
+    uint64_t end = 0;
+    if (!open_again(s, err))
+        return false;
+    if (fault == SQLITE_LOG_NO_INDEX)
+        format_text(done, size,
+                    "the index of the store's log was truncated or overwritten: it was "
+                    "written again, and nothing is lost");
+    else if (sqlite_number(s, "SELECT max(end) FROM window", &end) && end)
+        format_text(done, size,
+                    "the log of the store was damaged: what was stored after %s is lost",
+                    utc((time_t)(end / STORE_SECOND), "%Y-%m-%d %H:%M:%S UTC", text));
+    else
+        format_text(done, size,
+                    "the log of the store was damaged: the store has no window any more");
+    return true;
+}
+
 static bool fix_files(struct sqlite_store *s, char *done, size_t size, struct error *err)
 {
     char path[PATH_SIZE];
@@ -267,6 +289,9 @@ static bool fix_files(struct sqlite_store *s, char *done, size_t size, struct er
         return false;
     if (!sqlite_file_is(s->file, s->location))
         return follow_file(s, done, size, err);
+    enum sqlite_log_fault fault = sqlite_log_check(s);
+    if (fault != SQLITE_LOG_RIGHT)
+        return fix_log(s, fault, done, size, err);
     if (s->damaged || !has_header(s))
         return set_aside(s, done, size, err);
     /* without a log, the file system permits none, and SQLite writes the file itself */

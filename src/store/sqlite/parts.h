@@ -73,6 +73,13 @@ struct sqlite_known {
 
 #define SQLITE_ROLLUPS 2 /* of hours, of days */
 
+/* The state of the log: frames are pages that a transaction wrote. */
+struct sqlite_log {
+    uint32_t frames;
+    uint32_t backfilled; /* of these, the store itself has them */
+    uint32_t sums[2], salts[2];
+};
+
 struct sqlite_store {
     struct store base; /* first */
     uint64_t version;  /* of the file */
@@ -88,6 +95,7 @@ struct sqlite_store {
     int own;        /* of the store itself, with a lock on a byte of it; -1: none */
     bool abandoned; /* the process that wrote it before was killed: not reported yet */
     int file, log, index;     /* descriptors of the writer that only name the files; -1 */
+    struct sqlite_log noted;  /* after the last window */
     bool damaged;             /* SQLite reported it, or the tables show it */
     unsigned aside;           /* damaged files that were moved aside */
     struct sqlite_copy *copy; /* that is being written (copy.h), or NULL */
@@ -140,6 +148,25 @@ uint64_t sqlite_lost_in(const struct store_span *window, uint64_t lost, uint64_t
                         uint64_t to);
 
 void sqlite_bind_windows(sqlite3_stmt *q, uint64_t from, uint64_t to);
+
+/* The name of the files of SQLite (sqlite3_vfs) that stores use: a truncated index of the log does
+ * not end the process (index.c). */
+const char *sqlite_guarded_files(void);
+
+/* Whether that happened: all operations fail until the connection is closed. */
+bool sqlite_index_is_lost(sqlite3_file *file);
+
+enum sqlite_log_fault {
+    SQLITE_LOG_RIGHT,
+    SQLITE_LOG_NO_INDEX, /* it was truncated, or overwritten; opened again, there is a new one */
+    SQLITE_LOG_DAMAGED /* the end of the log, or all of it, is lost */
+};
+
+/* Notes the state of the log, which the next check expects. */
+void sqlite_log_note(struct sqlite_store *s);
+
+/* Checks the log, outside of transactions. After a fault, open the store again. */
+enum sqlite_log_fault sqlite_log_check(struct sqlite_store *s);
 
 /* Creates the tables in a new file; otherwise checks that the file is a store of this
  * version. */

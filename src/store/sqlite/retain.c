@@ -181,5 +181,8 @@ bool sqlite_store_retain(struct store *base, const struct store_limits *limits,
                          uint64_t now, struct error *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    return remove_beyond(s, limits, now, err) && keep_up(s, err);
+    bool ok = remove_beyond(s, limits, now, err) && keep_up(s, err);
+    if (ok)
+        sqlite_log_note(s);
+    return ok;
 }

@@ -29,8 +29,8 @@ static bool configure(struct sqlite_store *s, struct error *err)
 static bool open_file(struct sqlite_store *s, const char *name, int flags,
                       struct error *err)
 {
-    return sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL) ==
-               SQLITE_OK ||
+    return sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX,
+                           sqlite_guarded_files()) == SQLITE_OK ||
            sqlite_failed(s, "cannot open the store", err);
 }
 
@@ -87,8 +87,10 @@ bool sqlite_store_open_writer(struct sqlite_store *s, struct error *err)
                    "PRAGMA wal_autocheckpoint=256; PRAGMA journal_size_limit=1048576",
                    err) &&
         take_file(s, err); /* SQLite has created the file that a link names */
-    if (ok)
+    if (ok) {
         sqlite_files_open(s);
+        sqlite_log_note(s);
+    }
     return ok;
 }
 
@@ -168,6 +170,8 @@ void sqlite_store_shut(struct sqlite_store *s)
 static void close_store(struct store *base)
 {
     struct sqlite_store *s = sqlite_store_of(base);
+    if (s->db && s->file >= 0)
+        sqlite_log_check(s); /* SQLite writes it into the store now */
     sqlite_store_shut(s);
     os_file_unlock_byte(s->own); /* without a connection: it drops SQLite's locks */
     os_file_lock_release(s->lock);

@@ -459,6 +459,8 @@ bool sqlite_store_add(struct store *base, const struct store_window *w, struct e
             step(a.s, SQL_ROLLBACK, &ignored);
         if (!ok) /* the ids of this window do not exist */
             sqlite_forget(a.s);
+        if (ok)
+            sqlite_log_note(a.s);
     }
     arena_deinit(&a.arena);
     return ok;
