@@ -111,8 +111,7 @@ static uint32_t event_of(struct annotate_collector *c, const struct perf_event *
     if (!ARRAY_RESERVE(&c->arena, c->totals, c->total_cap, (size_t)number + 1))
         return 0;
     if (c->events.count > before)
-        c->totals[number] =
-            (struct event_total){0, perf_event_unit(e->name, perf_prints_period(e))};
+        c->totals[number] = (struct event_total){0, perf_event_unit(e->name, true)};
     return number;
 }
 
@@ -246,8 +245,7 @@ static void count_names(struct perf_profile *p, const struct hit *hit)
     builder_path_add(b, unnamed ? builder_frame(b, &frame)
                                 : builder_named_frame(b, STR("named")));
     const struct perf_event *e = &perf_profile_data(p)->events[hit->event];
-    event_id event =
-        builder_event(b, e->name, perf_event_unit(e->name, perf_prints_period(e)));
+    event_id event = builder_event(b, e->name, perf_event_unit(e->name, true));
     builder_add_stack(b, event, builder_path_from_leaf(b), hit->samples.weight);
 }
 

@@ -352,6 +352,8 @@ enum unit perf_event_unit(struct str name, bool has_period)
     if (str_equal(name, STR("off-cpu")) || str_equal(name, STR("offcpu-time")) ||
         str_equal(name, STR("lock-holder")))
         return UNIT_NANOSECONDS;
+    if (str_starts(name, STR("sched:sched_stat_"))) /* they count their time */
+        return UNIT_NANOSECONDS;
     if (str_equal(name, STR("samples"))) /* the event name that stoke script prints for
                                             other formats */
         return UNIT_COUNT;

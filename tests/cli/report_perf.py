@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares rows of stoke report and perf report for the same recordings: keys, samples, weights
-and percentages. Rows of perf that look the same (functions with one name in a module, addresses
+and percentages. report_perf.py PLAIN STACKS, or report_perf.py tracepoints RECORDING... Rows of perf that look the same (functions with one name in a module, addresses
 without a name) are added first."""
 
 import csv
@@ -104,7 +104,21 @@ def compare(recording, keys, children, *more):
     return len(stoke)
 
 
+def compare_tracepoints(recordings):
+    """Recordings of one event each, a hit of which may count more than 1."""
+    for recording in recordings:
+        rows = stoke_rows(recording, ["comm"], False, [])
+        assert sum(row[-1] for row in rows.values()) > 2 * sum(row[-2] for row in rows.values()), \
+            f"{recording}: the periods are 1"
+        assert compare(recording, ["comm"], False) >= 2
+        assert compare(recording, ["comm", "sym"], False) >= 2
+        assert compare(recording, ["comm", "dso", "sym"], True) >= 4
+
+
 def main():
+    if sys.argv[1] == "tracepoints":
+        compare_tracepoints(sys.argv[2:])
+        return
     plain, stacks = sys.argv[1:]
     for recording in plain, stacks:
         assert compare(recording, ["comm", "dso", "sym"], False) >= 8

@@ -268,16 +268,20 @@ status 0 stoke script -q --show-lost-events "$data/all-records.in"
 says ': PERF_RECORD_LOST lost ' out
 
 # The text folds to the same stacks as the recording; but perf's text does not say why a thread
-# waited and who woke it up.
+# waited and who woke it up, nor the periods of tracepoints.
 for recording in "$data"/*.in "$TESTS"/../../shared/corpus/perfdata/*/*; do
-    case $recording in */waits*) continue ;; esac
+    weights=
+    case $recording in
+    */waits*) continue ;;
+    */tracepoints*) weights=--count-samples ;;
+    esac
     [ -f "$recording" ] && stoke fold -q --format perf-data "$recording" >want 2>/dev/null ||
         continue
     for event in $(stoke info --json -q --format perf-data "$recording" |
         grep -o '"name":"[^"]*","unit"' | cut -d'"' -f4 | grep -v ' '); do
-        stoke fold -q --format perf-data --event "$event" "$recording" >want
+        stoke fold -q $weights --format perf-data --event "$event" "$recording" >want
         stoke script -q --format perf-data --event "$event" "$recording" >text
-        stoke fold -q --format perf text >got
+        stoke fold -q $weights --format perf text >got
         same want got
     done
 done

@@ -531,11 +531,13 @@ def corrupted():
 
 
 def tracepoints():
-    """A tracepoint has no period that perf shows; its fields are a raw part."""
+    """A tracepoint weighs its period, which perf script does not print, also if that is 0; its
+    fields are a raw part."""
     rec = Recording([Attr(2, 316, ids=(21, 22), name="sched:sched_switch", period=1,
                           flags=SAMPLE_ID_ALL, sample_type=USUAL | RAW)])
     rec.comm(100, 100, "traced")
     rec.sample(10, 0x401000, [MARK_USER, 0x401000], period=5)
+    rec.sample(20, 0x401000, [MARK_USER, 0x401000], period=0)
     return rec
 
 

@@ -379,9 +379,8 @@ static void number_events(const struct finish *f, event_id *events, enum perf_wa
         const struct perf_event *e = &d->events[i];
         if (perf_wait_of(e) != wait || (has_samples(p) && !perf_event_seen(p, i)))
             continue;
-        enum unit unit =
-            perf_event_unit(e->name, perf_prints_period(e) && !p->options->samples);
-        events[i] = builder_event(f->b, e->name, unit);
+        events[i] =
+            builder_event(f->b, e->name, perf_event_unit(e->name, !p->options->samples));
     }
 }
 

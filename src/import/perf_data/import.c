@@ -105,20 +105,28 @@ static uint64_t period_of(struct perf_profile *p, const struct perf_sample *s,
     return last && *last ? *last : 1;
 }
 
-/* Adds a sample of an event. Its weight is the period that perf script prints, so that
- * perf script's text makes the same profile. */
+/* A tracepoint can count nothing, such as a delay of 0 ns. Other samples without a period weigh 1,
+ * as their lines of perf script do. */
+static bool weighs_period(const struct perf_profile *p, const struct perf_sample *s,
+                          uint32_t event)
+{
+    bool recorded = s->event->sample_type & PERF_SAMPLE_PERIOD;
+    bool is_tracepoint = p->data.events[event].type == PERF_TYPE_TRACEPOINT;
+    return !p->options->samples && (s->period || (recorded && is_tracepoint));
+}
+
+/* Adds a sample of an event. Its weight is its period, as in perf report. Lines of perf script have
+ * no period for tracepoints: in them, each sample weighs 1. */
 static void add_sample(struct perf_profile *p, const struct perf_sample *s,
                        uint32_t event)
 {
-    bool prints = s->period && perf_prints_period(&p->data.events[event]);
-    uint64_t period = prints ? period_of(p, s, event) : 0;
+    uint64_t period = s->period ? period_of(p, s, event) : 0;
     struct sample sample = {.time = s->time,
                             .cpu = s->cpu,
                             .thread = perf_profile_thread(p, s->pid, s->tid),
                             .event = event,
                             .count = 1,
-                            .weight =
-                                prints && !p->options->samples ? (double)period : 1};
+                            .weight = weighs_period(p, s, event) ? (double)period : 1};
     if (p->consumer || perf_wait_of(s->event) != WAIT_WAKER)
         note_event(p, event, period);
     if (p->consumer) {

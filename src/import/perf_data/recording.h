@@ -97,13 +97,6 @@ const struct resolver *perf_profile_resolver(const struct perf_profile *p);
 /* True if the event, an index into perf_profile_data's events, has had a sample. */
 bool perf_event_seen(const struct perf_profile *p, size_t event);
 
-/* True if perf script prints the period of the event's samples by default. If not, a
- * sample weighs 1. */
-static inline bool perf_prints_period(const struct perf_event *e)
-{
-    return e->type != PERF_TYPE_TRACEPOINT;
-}
-
 /* The thread's index in the builder's profile, added if it is new; 0 if out of memory. */
 thread_id perf_profile_thread(struct perf_profile *p, uint32_t pid, uint32_t tid);
 
