@@ -7,6 +7,7 @@
 
 #define ROWS_MAX ((size_t)1 << 26) /* of a span: 3 GB */
 #define SQL_SIZE 2048
+#define DOUBLED_MAX 4096 /* numbers in a query: it may have 256 KB */
 #define NOT_STORED "samples whose stack is not stored"
 
 struct row {
@@ -24,9 +25,15 @@ struct reading {
     struct clickhouse_client *c;
     struct builder *b;
     struct arena arena;
-    char days[96];  /* conditions on the partition, */
-    char span[320]; /* and on the time */
-    bool has_resent;
+    char days[96];         /* conditions on the partition, */
+    char span[320];        /* and on the time */
+    uint64_t from, to;     /* seconds */
+    struct resent_blocks { /* that may have rows in the span */
+        uint64_t count, start, end;
+    } resent;
+    char resent_query[320]; /* "FROM windows WHERE ..." */
+    struct output doubled;  /* numbers of blocks that have rows twice */
+    uint64_t doubled_count;
     struct row *rows;
     size_t row_count, row_cap;
     struct idmap frames, stacks,
@@ -52,6 +59,8 @@ static void set_span(struct reading *r, const struct store_span *span)
     uint64_t to = span->to / STORE_SECOND + (span->to % STORE_SECOND != 0);
     from = from < most ? from : most;
     to = to < most ? to : most;
+    r->from = from;
+    r->to = to;
     format_text(r->days, sizeof r->days, "day >= toDate(%u) AND day <= toDate(%u)",
                 (unsigned)(from / CLICKHOUSE_DAY), (unsigned)(to / CLICKHOUSE_DAY));
     format_text(
@@ -59,6 +68,76 @@ static void set_span(struct reading *r, const struct store_span *span)
         "%s AND hour >= %llu AND hour <= %llu AND second >= %llu AND second < %llu",
         r->days, (unsigned long long)(from / 3600), (unsigned long long)(to / 3600),
         (unsigned long long)from, (unsigned long long)to);
+}
+
+/* --- Blocks that were sent again ----------------------------------------------------------- */
+
+static bool take_resent(void *context, struct bytes *b, struct error *err)
+{
+    struct resent_blocks *resent = context;
+    uint64_t count = bytes_u64(b), start = bytes_u64(b), end = bytes_u64(b);
+    (void)err;
+    if (b->failed)
+        return true;
+    resent->count = count;
+    resent->start = start;
+    resent->end = end;
+    return true;
+}
+
+static bool take_doubled(void *context, struct bytes *b, struct error *err)
+{
+    struct reading *r = context;
+    uint64_t block = bytes_u64(b);
+    (void)err;
+    if (b->failed)
+        return true;
+    if (r->doubled_count++ < DOUBLED_MAX)
+        output_format(&r->doubled, "%s%llu", r->doubled.used ? ", " : "",
+                      (unsigned long long)block);
+    return true;
+}
+
+/* The condition on the block. Both queries of rows have the same numbers. If each found double rows
+ * itself, a block that the server merges between them would be in neither result. */
+static void put_doubled(const struct reading *r, struct output *sql)
+{
+    output_text(sql, "block IN (");
+    if (r->doubled_count > DOUBLED_MAX)
+        output_format(sql, "SELECT block %s", r->resent_query);
+    else
+        output_str(sql, output_contents(&r->doubled));
+    output_char(sql, ')');
+}
+
+/* Finds the blocks of the span that were sent again and have another number of rows than was sent.
+ * To group all rows of the span by block takes much longer than to count those of the blocks that
+ * were sent again, and these are rarely stored twice. The rows of a block may be in hours that the
+ * span does not have. */
+static bool find_doubled(struct reading *r, struct error *err)
+{
+    char sql[SQL_SIZE];
+    uint64_t from = r->from * STORE_SECOND, to = r->to * STORE_SECOND;
+    format_text(r->resent_query, sizeof r->resent_query,
+                "FROM windows WHERE %s AND resent > 0 AND start < %llu AND end >= %llu",
+                r->days, (unsigned long long)to, (unsigned long long)from);
+    format_text(sql, sizeof sql,
+                "SELECT toUInt64(count()), min(start), max(end) %s FORMAT RowBinary",
+                r->resent_query);
+    if (!clickhouse_query(r->c, sql, take_resent, &r->resent, err))
+        return false;
+    if (r->resent.count == 0)
+        return true;
+    format_text(sql, sizeof sql,
+                "SELECT block FROM (SELECT block, count() AS stored FROM samples WHERE "
+                "%s AND hour >= %llu AND hour <= %llu AND block IN (SELECT block %s) "
+                "GROUP BY block) ANY INNER JOIN (SELECT block, any(rows) AS sent_rows %s "
+                "GROUP BY block) USING block WHERE stored != sent_rows FORMAT RowBinary",
+                r->days, (unsigned long long)(r->resent.start / STORE_SECOND / 3600),
+                (unsigned long long)(r->resent.end / STORE_SECOND / 3600),
+                r->resent_query, r->resent_query);
+    return clickhouse_query(r->c, sql, take_doubled, r, err) &&
+           (!r->doubled.failed || error_memory(err));
 }
 
 /* --- Rows --------------------------------------------------------------------------------- */
@@ -84,29 +163,47 @@ static bool take_row(void *context, struct bytes *b, struct error *err)
     return true;
 }
 
-/* Rows of blocks that were sent again may be stored twice until the server merges them: they count
- * once. Times only matter if samples are retained. */
+static bool query_rows(struct reading *r, struct output *sql, struct error *err)
+{
+    output_char(sql, '\0');
+    bool ok = sql->failed ? error_memory(err)
+                          : clickhouse_query(r->c, sql->bytes, take_row, r, err);
+    sql->used = 0;
+    return ok;
+}
+
+/* Rows that are stored twice, until the server merges them, count once. Times only matter if
+ * samples are retained. */
 static bool read_rows(struct reading *r, struct error *err)
 {
-    char sql[SQL_SIZE], resent[256];
+    struct output sql = OUTPUT_BUFFER;
     bool timed = r->b->mode == BUILD_KEEP;
     const char *second = timed ? "toUInt64(second)" : "toUInt64(0)";
     const char *key = timed ? "second, series, stack" : "series, stack";
-    format_text(resent, sizeof resent,
-                "block IN (SELECT block FROM windows WHERE %s AND resent > 0)", r->days);
-    format_text(sql, sizeof sql,
-                "SELECT %s, series, stack, sum(count), sum(weight) FROM samples "
-                "WHERE %s %s%s GROUP BY %s FORMAT RowBinary",
-                second, r->span, r->has_resent ? "AND NOT " : "",
-                r->has_resent ? resent : "", key);
-    if (!clickhouse_query(r->c, sql, take_row, r, err))
-        return false;
-    format_text(sql, sizeof sql,
-                "SELECT %s, series, stack, sum(n), sum(w) FROM (SELECT second, series, "
-                "stack, any(count) AS n, any(weight) AS w FROM samples WHERE %s AND %s "
-                "GROUP BY block, second, series, stack) GROUP BY %s FORMAT RowBinary",
-                second, r->span, resent, key);
-    return !r->has_resent || clickhouse_query(r->c, sql, take_row, r, err);
+    output_format(
+        &sql, "SELECT %s, series, stack, sum(count), sum(weight) FROM samples WHERE %s",
+        second, r->span);
+    if (r->doubled_count) {
+        output_text(&sql, " AND NOT ");
+        put_doubled(r, &sql);
+    }
+    output_format(&sql, " GROUP BY %s FORMAT RowBinary", key);
+    bool ok = query_rows(r, &sql, err);
+    if (ok && r->doubled_count) {
+        output_format(&sql,
+                      "SELECT %s, series, stack, sum(n), sum(w) FROM (SELECT second, "
+                      "series, stack, any(count) AS n, any(weight) AS w FROM samples "
+                      "WHERE %s AND ",
+                      second, r->span);
+        put_doubled(r, &sql);
+        output_format(&sql,
+                      " GROUP BY block, second, series, stack) GROUP BY %s "
+                      "FORMAT RowBinary",
+                      key);
+        ok = query_rows(r, &sql, err);
+    }
+    output_deinit(&sql);
+    return ok;
 }
 
 /* --- Windows ------------------------------------------------------------------------------ */
@@ -114,7 +211,7 @@ static bool read_rows(struct reading *r, struct error *err)
 static bool take_window(void *context, struct bytes *b, struct error *err)
 {
     struct reading *r = context;
-    uint64_t start = bytes_u64(b), lost = bytes_u64(b), resent = bytes_u64(b);
+    uint64_t start = bytes_u64(b), lost = bytes_u64(b);
     double rate = clickhouse_double(b);
     (void)err;
     if (b->failed)
@@ -123,7 +220,6 @@ static bool take_window(void *context, struct bytes *b, struct error *err)
         builder_lost(r->b, start, lost);
     if (rate > 0)
         r->b->profile->facts.rate = rate;
-    r->has_resent |= resent > 0;
     return true;
 }
 
@@ -133,16 +229,10 @@ static bool read_windows(struct reading *r, const struct store_span *span,
     char sql[SQL_SIZE];
     format_text(
         sql, sizeof sql,
-        "SELECT at, sum(l), toUInt64(0), max(r) FROM (SELECT any(start) AS at, "
+        "SELECT at, sum(l), max(r) FROM (SELECT any(start) AS at, "
         "any(lost) AS l, any(rate) AS r FROM windows WHERE %s AND start >= %llu "
         "AND start < %llu GROUP BY block) GROUP BY at ORDER BY at FORMAT RowBinary",
         r->days, (unsigned long long)span->from, (unsigned long long)span->to);
-    if (!clickhouse_query(r->c, sql, take_window, r, err))
-        return false;
-    format_text(sql, sizeof sql,
-                "SELECT toUInt64(0), toUInt64(0), toUInt64(count()), toFloat64(0) "
-                "FROM windows WHERE %s AND resent > 0 FORMAT RowBinary",
-                r->days);
     return clickhouse_query(r->c, sql, take_window, r, err);
 }
 
@@ -334,14 +424,16 @@ static bool add_row(struct reading *r, const struct row *row, struct error *err)
 bool clickhouse_store_read(struct store *base, const struct store_span *span,
                            struct builder *b, struct error *err)
 {
-    struct reading r = {.c = &clickhouse_store_of(base)->client, .b = b};
+    struct reading r = {
+        .c = &clickhouse_store_of(base)->client, .b = b, .doubled = OUTPUT_BUFFER};
     set_span(&r, span);
     b->profile->facts.format = builder_string(b, STR("store"));
-    bool ok = read_windows(&r, span, err) && read_rows(&r, err);
+    bool ok = read_windows(&r, span, err) && find_doubled(&r, err) && read_rows(&r, err);
     if (ok && r.row_count)
         ok = read_series(&r, err) && read_names(&r, err) && read_stacks(&r, err);
     for (size_t i = 0; ok && i < r.row_count; i++)
         ok = add_row(&r, &r.rows[i], err);
+    output_deinit(&r.doubled);
     arena_deinit(&r.arena);
     return ok;
 }
