@@ -42,33 +42,40 @@ static void add_block(struct sha256 *h, const unsigned char *block)
     uint32_t w[64], s[8];
     read_words(block, w);
     memcpy(s, h->state, sizeof s);
-    for (unsigned i = 0; i < 64; i++) {
-        uint32_t e = s[4], a = s[0];
-        uint32_t x = s[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
-                     ((e & s[5]) ^ (~e & s[6])) + constants[i] + w[i];
+    for (unsigned i = 0; i < 64; i++) { /* value k of the definition is at (k - i) % 8 */
+        uint32_t a = s[-i % 8], b = s[(1 - i) % 8], c = s[(2 - i) % 8],
+                 e = s[(4 - i) % 8];
+        uint32_t x = s[(7 - i) % 8] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
+                     ((e & s[(5 - i) % 8]) ^ (~e & s[(6 - i) % 8])) + constants[i] + w[i];
         uint32_t y = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +
-                     ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
-        memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += x;
-        s[0] = x + y;
+                     ((a & b) ^ (a & c) ^ (b & c));
+        s[(3 - i) % 8] += x;
+        s[(7 - i) % 8] = x + y;
     }
     for (unsigned i = 0; i < 8; i++)
         h->state[i] += s[i];
 }
 
+/* Whole blocks are hashed where they are: only what begins or ends within one is copied. */
 void sha256_add(struct sha256 *h, const void *bytes, size_t length)
 {
     const unsigned char *from = bytes;
-    while (length > 0) {
-        size_t used = h->length % sizeof h->block, room = sizeof h->block - used;
-        size_t n = length < room ? length : room;
-        memcpy(h->block + used, from, n);
-        h->length += n;
-        from += n;
-        length -= n;
-        if (n == room)
-            add_block(h, h->block);
+    size_t used = h->length % sizeof h->block;
+    h->length += length;
+    if (used > 0 && length >= sizeof h->block - used) {
+        size_t room = sizeof h->block - used;
+        memcpy(h->block + used, from, room);
+        add_block(h, h->block);
+        from += room;
+        length -= room;
+        used = 0;
     }
+    for (; used == 0 && length >= sizeof h->block; length -= sizeof h->block) {
+        add_block(h, from);
+        from += sizeof h->block;
+    }
+    if (length > 0)
+        memcpy(h->block + used, from, length);
 }
 
 void sha256_end(struct sha256 *h, unsigned char out[SHA256_SIZE])
