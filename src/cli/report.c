@@ -79,7 +79,7 @@ static void select_files(struct transforms_settings *t)
 /* Whether the options that choose a table can be combined. */
 static bool check_tables(struct report_settings *s, struct error *err)
 {
-    s->tables.sort = s->rows.sort.column;
+    s->tables.sort = s->rows.sort_column;
     if (s->io)
         select_files(&s->transforms);
     if (!tables_prepare(&s->tables, &s->transforms, err) ||

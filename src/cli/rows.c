@@ -68,45 +68,52 @@ static bool not_a_key(struct str name, struct error *err)
                       i < count && refused[i].instead ? refused[i].instead : hint);
 }
 
-static bool add_key(struct rows_sort *sort, struct str name, struct error *err)
+static bool has_column(const struct rows_columns *columns, unsigned column)
 {
-    enum breakdown_key key = breakdown_key_named(name);
-    if (key == KEY_COUNT)
-        return not_a_key(name, err);
-    for (unsigned i = 0; i < sort->count; i++)
-        if (sort->keys[i] == key)
+    for (unsigned i = 0; i < columns->count; i++)
+        if (columns->items[i] == column)
             return true;
-    sort->keys[sort->count++] = key;
-    return true;
+    return false;
 }
 
-/* The columns before the keys, which perf names as keys, too. */
-static bool set_figure(struct rows_settings *s, struct str name)
+static void add_column(struct rows_columns *columns, unsigned column)
 {
-    if (str_equal(name, STR("overhead_children")))
-        s->children = 1;
-    else if (str_equal(name, STR("sample")))
-        s->samples = true;
-    else if (str_equal(name, STR("period")))
-        s->period = true;
-    else
-        return str_equal(name, STR("overhead"));
-    return true;
+    if (!has_column(columns, column) && columns->count < ROWS_COLUMNS_MAX)
+        columns->items[columns->count++] = (uint8_t)column;
 }
 
-static bool parse_keys(const char *text, struct rows_settings *s, struct error *err)
+/* Figures are keys, too, as in perf. */
+static bool find_column(struct str name, unsigned *column, struct error *err)
 {
-    struct rows_sort keys = {.count = 0};
-    bool figures = false;
-    for (struct str rest = str_of(text); rest.len || (keys.count == 0 && !figures);) {
-        struct str name = str_trim(str_cut(&rest, ','));
-        bool figure = set_figure(s, name);
-        figures |= figure;
-        if (!figure && !add_key(&keys, name, err))
-            return false;
+    static const struct {
+        const char *name;
+        enum rows_column column;
+    } figures[] = {{"overhead", ROWS_OVERHEAD},
+                   {"overhead_children", ROWS_CHILDREN},
+                   {"sample", ROWS_SAMPLES},
+                   {"period", ROWS_PERIOD}};
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        if (str_equal(name, str_of(figures[i].name))) {
+            *column = figures[i].column;
+            return true;
+        }
     }
-    if (keys.count)
-        s->sort = keys;
+    enum breakdown_key key = breakdown_key_named(name);
+    *column = ROWS_KEYS + key;
+    return key < KEY_COUNT || not_a_key(name, err);
+}
+
+static bool parse_columns(const char *text, struct rows_columns *columns,
+                          struct error *err)
+{
+    struct str rest = str_of(text);
+    *columns = (struct rows_columns){.count = 0};
+    do {
+        unsigned column;
+        if (!find_column(str_trim(str_cut(&rest, ',')), &column, err))
+            return false;
+        add_column(columns, column);
+    } while (rest.len);
     return true;
 }
 
@@ -114,9 +121,10 @@ static bool parse_sort(const char *text, void *value, struct error *err)
 {
     struct rows_settings *s = value;
     int column = column_named(str_of(text));
+    s->sort_column = column < 0 ? 0 : column;
     if (column < 0)
-        return parse_keys(text, s, err);
-    s->sort = (struct rows_sort){.column = column};
+        return parse_columns(text, &s->sort, err);
+    s->sort.count = 0;
     return true;
 }
 
@@ -124,8 +132,10 @@ static bool parse_sort(const char *text, void *value, struct error *err)
 static bool parse_fields(const char *text, void *value, struct error *err)
 {
     struct rows_settings *s = value;
-    s->children = 0;
-    return parse_keys(text, s, err);
+    if (!parse_columns(text, &s->fields, err))
+        return false;
+    s->children = has_column(&s->fields, ROWS_CHILDREN);
+    return true;
 }
 
 static bool parse_separator(const char *text, void *value, struct error *err)
@@ -258,8 +268,9 @@ const struct option rows_options[] = {
     {"sort", 's', "KEYS", "row keys (comm,dso,sym), or a column to sort by (total)",
      OPTION_PARSED, 0, words_of_sort, .parse = parse_sort},
     {"fields", 'F', "KEYS",
-     "columns: overhead, overhead_children, sample, period, and row keys", OPTION_PARSED,
-     0, .parse = parse_fields},
+     "columns in this order, by which rows are sorted: overhead, overhead_children, "
+     "sample, period, and row keys",
+     OPTION_PARSED, 0, .parse = parse_fields},
     {"children", 0, NULL,
      "add the weight of callees to callers (default; off: --no-children)", OPTION_SET,
      OFF(children), .value = 1},
@@ -297,8 +308,8 @@ const struct option rows_options[] = {
 
 bool rows_requested(const struct rows_settings *s)
 {
-    return s->sort.count || s->children >= 0 || s->graph.given || s->stdio ||
-           s->samples || s->period || s->comms.count || s->dsos.count ||
+    return s->sort.count || s->fields.count || s->children >= 0 || s->graph.given ||
+           s->stdio || s->samples || s->period || s->comms.count || s->dsos.count ||
            s->symbols.count || s->inverted || s->resolved || s->separator ||
            s->max_stack || s->parents.count || s->only_parents;
 }
@@ -313,9 +324,9 @@ bool rows_check(const struct rows_settings *s, const struct tables_settings *tab
         error_set(err, "--tree and --callers cannot be combined with rows by keys");
         return error_hint(err, "-g caller and -g callee draw trees below rows");
     }
-    if (s->sort.column) {
+    if (s->sort_column) {
         error_set(err, "--sort %s cannot be combined with perf's options",
-                  tables_sorts[s->sort.column]);
+                  tables_sorts[s->sort_column]);
         return error_hint(err, "--children sorts by total, --no-children by self");
     }
     if (s->only_parents && s->parents.count == 0) {
@@ -334,9 +345,12 @@ bool rows_check(const struct rows_settings *s, const struct tables_settings *tab
 
 void rows_prepare(const struct rows_settings *s, struct load_settings *load)
 {
-    for (unsigned i = 0; i < s->sort.count; i++) {
-        load->import.lines |= breakdown_key_needs_lines(s->sort.keys[i]);
-        load->keep |= breakdown_key_needs_samples(s->sort.keys[i]);
+    for (unsigned k = 0; k < KEY_COUNT; k++) {
+        if (!has_column(&s->sort, ROWS_KEYS + k) &&
+            !has_column(&s->fields, ROWS_KEYS + k))
+            continue;
+        load->import.lines |= breakdown_key_needs_lines((enum breakdown_key)k);
+        load->keep |= breakdown_key_needs_samples((enum breakdown_key)k);
     }
 }
 
@@ -353,14 +367,6 @@ static struct breakdown_words words_of(const struct rows_words *words)
     return (struct breakdown_words){words->items, words->count};
 }
 
-static bool has_key(const struct breakdown_options *o, enum breakdown_key key)
-{
-    for (unsigned i = 0; i < o->key_count; i++)
-        if (o->keys[i] == key)
-            return true;
-    return false;
-}
-
 /* Entries of the kernel: those of perf's default, and their later names. */
 #define PARENTS_DEFAULT \
     "^(__(x64|ia32|arm64|riscv|s390x)_)?(compat_)?sys_|^(do|exc)_page_fault"
@@ -368,25 +374,66 @@ static bool has_key(const struct breakdown_options *o, enum breakdown_key key)
 bool rows_find_parents(const struct rows_settings *s, const struct profile *p,
                        struct arena *a, const uint32_t **parents, struct error *err)
 {
-    bool requested = s->parents.count > 0;
+    bool requested = s->parents.count > 0 ||
+                     has_column(&s->sort, ROWS_KEYS + KEY_PARENT) ||
+                     has_column(&s->fields, ROWS_KEYS + KEY_PARENT);
     struct transform_words words = s->parents;
-    for (unsigned i = 0; i < s->sort.count; i++)
-        requested |= s->sort.keys[i] == KEY_PARENT;
     if (words.count == 0)
         words.items[words.count++] = PARENTS_DEFAULT;
     *parents = requested ? pattern_match_frames(a, p, &words, err) : NULL;
     return !requested || *parents;
 }
 
+static bool has_keys(const struct rows_columns *columns)
+{
+    for (unsigned i = 0; i < columns->count; i++)
+        if (columns->items[i] >= ROWS_KEYS)
+            return true;
+    return false;
+}
+
+/* Without --fields the figures come first. */
+static struct rows_columns choose_columns(const struct rows_settings *s, bool children)
+{
+    static const enum breakdown_key perfs[] = {KEY_COMM, KEY_DSO, KEY_SYM};
+    struct rows_columns c = {.count = 0};
+    if (children && !has_column(&s->fields, ROWS_CHILDREN))
+        add_column(&c, ROWS_CHILDREN);
+    for (unsigned i = 0; i < s->fields.count; i++)
+        add_column(&c, s->fields.items[i]);
+    if (!s->fields.count)
+        add_column(&c, children ? ROWS_SELF : ROWS_OVERHEAD);
+    if (s->samples || has_column(&s->sort, ROWS_SAMPLES))
+        add_column(&c, ROWS_SAMPLES);
+    if (s->period || has_column(&s->sort, ROWS_PERIOD))
+        add_column(&c, ROWS_PERIOD);
+    for (unsigned i = 0; i < s->sort.count; i++)
+        if (s->sort.items[i] >= ROWS_KEYS)
+            add_column(&c, s->sort.items[i]);
+    for (size_t i = 0; i < sizeof perfs / sizeof *perfs; i++)
+        if (!s->fields.count && !has_keys(&s->sort))
+            add_column(&c, ROWS_KEYS + perfs[i]);
+    if (s->parents.count)
+        add_column(&c, ROWS_KEYS + KEY_PARENT);
+    return c;
+}
+
+static void choose_keys(struct rows_options *o)
+{
+    for (unsigned i = 0; i < o->columns.count; i++)
+        if (o->columns.items[i] >= ROWS_KEYS)
+            o->by.keys[o->by.key_count++] =
+                (enum breakdown_key)(o->columns.items[i] - ROWS_KEYS);
+}
+
 struct rows_options rows_choose(const struct rows_settings *s,
                                 const struct tables_settings *tables,
                                 const struct profile *p)
 {
-    static const enum breakdown_key perfs[] = {KEY_COMM, KEY_DSO, KEY_SYM};
-    bool children = s->children < 0 ? has_calls(p) : s->children > 0;
+    bool children = s->children < 0 ? has_calls(p) || has_column(&s->sort, ROWS_CHILDREN)
+                                    : s->children > 0;
     struct rows_options o = {
         .by = {.children = children,
-               .key_count = s->sort.count,
                .comms = words_of(&s->comms),
                .dsos = words_of(&s->dsos),
                .symbols = words_of(&s->symbols),
@@ -398,15 +445,10 @@ struct rows_options rows_choose(const struct rows_settings *s,
         .branches = (uint32_t)s->graph.branches,
         .relative = s->relative,
         .separator = s->separator,
-        .samples = s->samples,
-        .period = s->period};
-    memcpy(o.by.keys, s->sort.keys, sizeof o.by.keys);
-    if (o.by.key_count == 0) {
-        memcpy(o.by.keys, perfs, sizeof perfs);
-        o.by.key_count = sizeof perfs / sizeof *perfs;
-    }
-    if (s->parents.count && !has_key(&o.by, KEY_PARENT))
-        o.by.keys[o.by.key_count++] = KEY_PARENT;
+        .columns = choose_columns(s, children)};
+    if (s->fields.count)
+        o.order = s->sort.count ? s->sort : s->fields;
+    choose_keys(&o);
     if (s->inverted)
         o.graph.order = CHAINS_CALLER;
     else if (s->graph.ordered)

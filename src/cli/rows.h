@@ -8,13 +8,6 @@
 
 #define ROWS_WORDS_MAX 64
 
-/* --sort: row keys, or the column that rows are sorted by. */
-struct rows_sort {
-    enum breakdown_key keys[KEY_COUNT];
-    unsigned count;
-    int column; /* enum table_sort */
-};
-
 struct rows_graph {
     bool given;
     bool ordered; /* `order` is given; otherwise it depends on --children */
@@ -31,7 +24,8 @@ struct rows_words {
 };
 
 struct rows_settings {
-    struct rows_sort sort;
+    struct rows_columns sort, fields;
+    int sort_column; /* of --sort, if it names no keys: enum table_sort */
     struct rows_graph graph;
     struct rows_words comms, dsos, symbols;
     int children; /* -1: not given: true if the stacks have callers */

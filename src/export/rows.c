@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/rows.h"
+#include "base/sort.h"
 
 double rows_share(const struct rows *r, double weight)
 {
@@ -47,6 +48,104 @@ static bool choose_rows(struct rows *r)
     return true;
 }
 
+/* --- Order by columns ---------------------------------------------------------------- */
+
+struct sorting {
+    const struct rows *r;
+    struct str *texts; /* by row, for each key of the order */
+};
+
+static bool is_number(unsigned column)
+{
+    return column == ROWS_KEYS + KEY_PID || column == ROWS_KEYS + KEY_TID ||
+           column == ROWS_KEYS + KEY_CPU || column == ROWS_KEYS + KEY_TIME;
+}
+
+static double figure(const struct rows *r, const struct breakdown_row *row,
+                     unsigned column)
+{
+    if (column == ROWS_SAMPLES)
+        return (double)row->samples;
+    bool total =
+        column == ROWS_PERIOD ? r->o->rows->by.children : column == ROWS_CHILDREN;
+    return total ? row->total : row->self;
+}
+
+/* 0 if it is unknown. */
+static uint64_t value_of(const struct breakdown *b, const struct breakdown_row *row,
+                         enum breakdown_key key)
+{
+    uint64_t value = breakdown_value(b, row, key);
+    return key == KEY_SYM && b->symbols[value].name == 0 ? 0 : value;
+}
+
+/* Below 0 if row a is before row b, above 0 if it is behind it. What is unknown is last. */
+static int compare(const struct sorting *s, unsigned number, uint32_t a, uint32_t b)
+{
+    const struct breakdown *d = &s->r->b;
+    unsigned column = s->r->o->rows->order.items[number];
+    const struct breakdown_row *left = &d->rows[a], *right = &d->rows[b];
+    if (column < ROWS_KEYS) {
+        double x = figure(s->r, left, column), y = figure(s->r, right, column);
+        return (x < y) - (x > y);
+    }
+    enum breakdown_key key = (enum breakdown_key)(column - ROWS_KEYS);
+    uint64_t x = value_of(d, left, key), y = value_of(d, right, key);
+    if (!x || !y)
+        return (x == 0) - (y == 0);
+    if (is_number(column))
+        return (x > y) - (x < y);
+    const struct str *texts = s->texts + number * d->row_count;
+    return str_compare(texts[a], texts[b]);
+}
+
+static bool comes_first(const void *context, uint32_t a, uint32_t b)
+{
+    const struct sorting *s = context;
+    int order = 0;
+    for (unsigned i = 0; order == 0 && i < s->r->o->rows->order.count; i++)
+        order = compare(s, i, a, b);
+    return order < 0;
+}
+
+/* The texts of the keys; each is written once. */
+static bool write_texts(struct rows *r, struct str *texts)
+{
+    const struct rows_columns *order = &r->o->rows->order;
+    struct output cell = OUTPUT_BUFFER;
+    bool ok = true;
+    for (unsigned i = 0; i < order->count; i++) {
+        unsigned column = order->items[i];
+        if (column < ROWS_KEYS || is_number(column))
+            continue;
+        for (size_t row = 1; ok && row < r->b.row_count; row++) {
+            cell.used = 0;
+            breakdown_write(&r->b, &r->b.rows[row],
+                            (enum breakdown_key)(column - ROWS_KEYS), false, &cell);
+            texts[i * r->b.row_count + row] =
+                arena_str(&r->b.arena, output_contents(&cell));
+            ok = !cell.failed && !r->b.arena.failed;
+        }
+    }
+    output_deinit(&cell);
+    return ok;
+}
+
+/* Rows are in the order of their weights before. */
+static bool sort_rows(struct rows *r)
+{
+    unsigned columns = r->o->rows->order.count;
+    struct sorting s = {.r = r};
+    if (columns == 0)
+        return true;
+    s.texts = arena_zalloc(&r->b.arena, columns * r->b.row_count, sizeof *s.texts);
+    uint32_t *scratch = arena_alloc(&r->b.arena, (r->count + 1) * sizeof *scratch);
+    if (!s.texts || !scratch || !write_texts(r, s.texts))
+        return false;
+    sort_u32(r->order, r->count, scratch, comes_first, &s);
+    return true;
+}
+
 bool rows_init(struct rows *r, const struct profile *p,
                const struct export_options *options, event_id event, struct error *err)
 {
@@ -56,7 +155,7 @@ bool rows_init(struct rows *r, const struct profile *p,
         return false;
     r->order = r->b.order;
     r->count = r->b.row_count - 1;
-    if (!choose_rows(r))
+    if (!sort_rows(r) || !choose_rows(r))
         return error_memory(err);
     struct chain_tree_options graph = o->graph;
     if (o->style < GRAPH_FLAT) /* a path has the weight that ends in it */

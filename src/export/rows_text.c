@@ -19,14 +19,32 @@ struct layout {
     struct rows *rows;
     struct output *out;
     struct measure measure;
-    struct output cell; /* the text of one cell */
-    size_t widths[KEY_COUNT];
-    size_t figures; /* number of columns before the keys */
+    struct output cell;    /* the text of one cell */
+    char period[CELL_MAX]; /* its heading */
+    size_t widths[ROWS_COLUMNS_MAX];
 };
 
 static const struct rows_options *options_of(const struct layout *l)
 {
     return l->rows->o->rows;
+}
+
+static enum breakdown_key key_of(unsigned column)
+{
+    return (enum breakdown_key)(column - ROWS_KEYS);
+}
+
+static bool is_share(unsigned column)
+{
+    return column < ROWS_SAMPLES;
+}
+
+static const char *heading_of(const struct layout *l, unsigned column)
+{
+    static const char *const figures[] = {"Children", "Self", "Overhead", "Samples"};
+    if (column >= ROWS_KEYS)
+        return headings[key_of(column)];
+    return column == ROWS_PERIOD ? l->period : figures[column];
 }
 
 /* The printable text of a cell, valid until the next call. */
@@ -55,22 +73,35 @@ static size_t longest_cell(struct layout *l, enum breakdown_key key)
     return longest;
 }
 
+static size_t figures_width(const struct rows_columns *c)
+{
+    size_t width = 0;
+    for (unsigned i = 0; i < c->count; i++)
+        if (c->items[i] < ROWS_KEYS)
+            width += 2u + (is_share(c->items[i]) ? FIGURE_WIDTH : WEIGHT_WIDTH);
+    return width;
+}
+
 /* If the width is limited, the last column gets the width that the others leave; each
  * of them has at most a quarter. If it is not, one long C++ name does not make the
  * column as wide. */
 static void measure_cells(struct layout *l)
 {
-    const struct rows_options *o = options_of(l);
-    size_t width = l->rows->o->width, taken = l->figures;
-    for (unsigned k = 0; k < o->by.key_count; k++) {
-        bool last = k + 1 == o->by.key_count;
-        size_t longest = longest_cell(l, o->by.keys[k]), room = width / 4;
-        if (last)
+    const struct rows_columns *c = &options_of(l)->columns;
+    size_t width = l->rows->o->width, taken = figures_width(c);
+    for (unsigned i = 0; i < c->count; i++) {
+        unsigned column = c->items[i];
+        if (column < ROWS_KEYS) {
+            l->widths[i] = is_share(column) ? FIGURE_WIDTH : WEIGHT_WIDTH;
+            continue;
+        }
+        size_t longest = longest_cell(l, key_of(column)), room = width / 4;
+        if (i + 1 == c->count)
             room = width > taken + 2 + LAST_MIN ? width - taken - 2 : LAST_MIN;
         if (!width)
             room = COLUMN_MAX;
-        l->widths[k] = longest > room ? room : longest;
-        taken += 2 + l->widths[k];
+        l->widths[i] = longest > room ? room : longest;
+        taken += 2 + l->widths[i];
     }
 }
 
@@ -83,56 +114,32 @@ static void write_dots(struct output *out, size_t count)
 }
 
 /* With a separator, columns are not aligned. */
-static void write_plain_headings(struct layout *l, const char *weight)
+static void write_plain_headings(struct layout *l)
 {
     const struct rows_options *o = options_of(l);
-    struct output *out = l->out;
-    output_text(out, "# ");
-    if (o->by.children)
-        output_format(out, "Children%sSelf", o->separator);
-    else
-        output_text(out, "Overhead");
-    if (o->samples)
-        output_format(out, "%sSamples", o->separator);
-    if (o->period)
-        output_format(out, "%s%s", o->separator, weight);
-    for (unsigned k = 0; k < o->by.key_count; k++)
-        output_format(out, "%s%s", o->separator, headings[o->by.keys[k]]);
-    output_char(out, '\n');
+    output_text(l->out, "# ");
+    for (unsigned i = 0; i < o->columns.count; i++)
+        output_format(l->out, "%s%s", i ? o->separator : "",
+                      heading_of(l, o->columns.items[i]));
+    output_char(l->out, '\n');
 }
 
 static void write_headings(struct layout *l)
 {
-    const struct rows_options *o = options_of(l);
-    struct output *out = l->out;
-    char weight[CELL_MAX];
-    format_text(weight, sizeof weight, l->measure.unit[0] ? "Period %s" : "Period",
-                l->measure.unit);
-    if (o->separator) {
-        write_plain_headings(l, weight);
-        return;
+    const struct rows_columns *c = &options_of(l)->columns;
+    for (unsigned i = 0; i < c->count; i++) {
+        bool is_key = c->items[i] >= ROWS_KEYS, last = i + 1 == c->count;
+        struct str text = str_head(str_of(heading_of(l, c->items[i])), l->widths[i]);
+        int room = (int)(l->widths[i] - text.len);
+        output_format(l->out, "%s%*s%.*s%*s", i ? "  " : "# ", is_key ? 0 : room, "",
+                      STR_ARG(text), is_key && !last ? room : 0, "");
     }
-    output_text(out, o->by.children ? "# Children      Self" : "# Overhead");
-    if (o->samples)
-        output_format(out, "  %*s", WEIGHT_WIDTH, "Samples");
-    if (o->period)
-        output_format(out, "  %*s", WEIGHT_WIDTH, weight);
-    for (unsigned k = 0; k < o->by.key_count; k++) {
-        bool last = k + 1 == o->by.key_count;
-        struct str heading = str_head(str_of(headings[o->by.keys[k]]), l->widths[k]);
-        output_format(out, "  %.*s%*s", STR_ARG(heading),
-                      last ? 0 : (int)(l->widths[k] - heading.len), "");
+    output_char(l->out, '\n');
+    for (unsigned i = 0; i < c->count; i++) {
+        output_text(l->out, i ? "  " : "# ");
+        write_dots(l->out, l->widths[i]);
     }
-    output_text(out, o->by.children ? "\n# ........  ........" : "\n# ........");
-    for (int i = 0; i < o->samples + o->period; i++) {
-        output_text(out, "  ");
-        write_dots(out, WEIGHT_WIDTH);
-    }
-    for (unsigned k = 0; k < o->by.key_count; k++) {
-        output_text(out, "  ");
-        write_dots(out, l->widths[k]);
-    }
-    output_text(out, "\n#\n");
+    output_text(l->out, "\n#\n");
 }
 
 /* --- Rows -------------------------------------------------------------------------- */
@@ -152,7 +159,6 @@ static void write_percent(struct layout *l, double weight, size_t width)
 /* The text without the separator, which becomes dots. */
 static void write_plain_text(struct layout *l, struct str text, struct str separator)
 {
-    output_text(l->out, options_of(l)->separator);
     while (text.len) {
         size_t at = str_search(text, separator);
         visible_print(l->out, str_head(text, at));
@@ -161,43 +167,33 @@ static void write_plain_text(struct layout *l, struct str text, struct str separ
     }
 }
 
+static void write_figure(struct layout *l, const struct breakdown_row *row,
+                         unsigned column, size_t width)
+{
+    bool total =
+        column == ROWS_PERIOD ? options_of(l)->by.children : column == ROWS_CHILDREN;
+    double weight = total ? row->total : row->self;
+    char digits[CELL_MAX];
+    if (is_share(column)) {
+        write_percent(l, weight, width);
+        return;
+    }
+    size_t length = column == ROWS_SAMPLES ? number_write_u64(row->samples, digits)
+                                           : measure_write(&l->measure, weight, digits);
+    output_format(l->out, "%*s%.*s", (int)(width > length ? width - length : 0), "",
+                  (int)length, digits);
+}
+
 static void write_plain_row(struct layout *l, const struct breakdown_row *row)
 {
     const struct rows_options *o = options_of(l);
-    char digits[CELL_MAX];
-    write_percent(l, o->by.children ? row->total : row->self, 0);
-    if (o->by.children) {
-        output_text(l->out, o->separator);
-        write_percent(l, row->self, 0);
-    }
-    if (o->samples) {
-        digits[number_write_u64(row->samples, digits)] = 0;
-        output_format(l->out, "%s%s", o->separator, digits);
-    }
-    if (o->period) {
-        double weight = o->by.children ? row->total : row->self;
-        digits[measure_write(&l->measure, weight, digits)] = 0;
-        output_format(l->out, "%s%s", o->separator, digits);
-    }
-    for (unsigned k = 0; k < o->by.key_count; k++)
-        write_plain_text(l, cell_text(l, row, o->by.keys[k]), str_of(o->separator));
-}
-
-static void write_figures(struct layout *l, const struct breakdown_row *row)
-{
-    const struct rows_options *o = options_of(l);
-    char digits[CELL_MAX];
-    write_percent(l, o->by.children ? row->total : row->self, FIGURE_WIDTH + 2);
-    if (o->by.children)
-        write_percent(l, row->self, FIGURE_WIDTH + 2);
-    if (o->samples) {
-        digits[number_write_u64(row->samples, digits)] = 0;
-        output_format(l->out, "  %*s", WEIGHT_WIDTH, digits);
-    }
-    if (o->period) {
-        double weight = o->by.children ? row->total : row->self;
-        digits[measure_write(&l->measure, weight, digits)] = 0;
-        output_format(l->out, "  %*s", WEIGHT_WIDTH, digits);
+    for (unsigned i = 0; i < o->columns.count; i++) {
+        unsigned column = o->columns.items[i];
+        output_text(l->out, i ? o->separator : "");
+        if (column < ROWS_KEYS)
+            write_figure(l, row, column, 0);
+        else
+            write_plain_text(l, cell_text(l, row, key_of(column)), str_of(o->separator));
     }
 }
 
@@ -211,6 +207,22 @@ static size_t write_text(const struct layout *l, struct str text, size_t width)
     return visible_columns(text);
 }
 
+static void write_aligned_row(struct layout *l, const struct breakdown_row *row)
+{
+    const struct rows_columns *c = &options_of(l)->columns;
+    for (unsigned i = 0; i < c->count; i++) {
+        size_t width = l->widths[i];
+        output_text(l->out, "  ");
+        if (c->items[i] < ROWS_KEYS) {
+            write_figure(l, row, c->items[i], width);
+            continue;
+        }
+        size_t used = write_text(l, cell_text(l, row, key_of(c->items[i])), width);
+        if (i + 1 < c->count && used < width)
+            output_format(l->out, "%*s", (int)(width - used), "");
+    }
+}
+
 static bool write_row(struct layout *l, uint32_t number, struct error *err)
 {
     const struct rows_options *o = options_of(l);
@@ -218,14 +230,7 @@ static bool write_row(struct layout *l, uint32_t number, struct error *err)
     if (o->separator)
         write_plain_row(l, row);
     else
-        write_figures(l, row);
-    for (unsigned k = 0; !o->separator && k < o->by.key_count; k++) {
-        bool last = k + 1 == o->by.key_count;
-        output_text(l->out, "  ");
-        size_t used = write_text(l, cell_text(l, row, o->by.keys[k]), l->widths[k]);
-        if (!last && used < l->widths[k])
-            output_format(l->out, "%*s", (int)(l->widths[k] - used), "");
-    }
+        write_aligned_row(l, row);
     output_char(l->out, '\n');
     return o->graph.order == CHAINS_NONE ||
            rows_write_graph(l->rows, number, l->out, err);
@@ -272,16 +277,18 @@ static void write_event(const struct layout *l)
 static bool write_rows(struct rows *r, struct output *out, struct error *err)
 {
     const struct breakdown *b = &r->b;
-    const struct rows_options *o = r->o->rows;
     enum unit unit = (enum unit)b->p->events[b->event].unit;
     struct layout l = {.rows = r, .out = out, .cell = OUTPUT_BUFFER};
     bool ok = true;
     l.measure = measure_for(unit, b->total, has_fractions(b->p, b->event));
-    l.figures = (size_t)(FIGURE_WIDTH + 2) * (o->by.children ? 2 : 1) +
-                (WEIGHT_WIDTH + 2) * ((size_t)o->samples + o->period);
+    format_text(l.period, sizeof l.period, l.measure.unit[0] ? "Period %s" : "Period",
+                l.measure.unit);
     measure_cells(&l);
     write_event(&l);
-    write_headings(&l);
+    if (r->o->rows->separator)
+        write_plain_headings(&l);
+    else
+        write_headings(&l);
     for (uint32_t i = 0; ok && i < r->shown; i++)
         ok = write_row(&l, r->order[i], err);
     write_rest(&l);

@@ -31,15 +31,34 @@ enum graph_style {
     GRAPH_FOLDED,  /* a line for each path of calls */
 };
 
+/* Columns of rows: figures, and the keys, as ROWS_KEYS + enum breakdown_key. */
+enum rows_column {
+    ROWS_CHILDREN, /* the share of the total weight */
+    ROWS_SELF,     /* of the self weight, beside ROWS_CHILDREN */
+    ROWS_OVERHEAD, /* the same by its usual name */
+    ROWS_SAMPLES,
+    ROWS_PERIOD,
+    ROWS_KEYS,
+};
+
+#define ROWS_COLUMNS_MAX (ROWS_KEYS + (unsigned)KEY_COUNT)
+
+struct rows_columns {
+    uint8_t items[ROWS_COLUMNS_MAX]; /* each at most once */
+    unsigned count;
+};
+
 /* One row per combination of keys, in perf report's layout. */
 struct rows_options {
     struct breakdown_options by;
     struct chain_tree_options graph; /* `min_weight` is set from the percentage */
     double graph_percent;            /* smaller calls are omitted */
     enum graph_style style;
-    bool weights;          /* folded: weights instead of shares */
-    uint32_t branches;     /* of a function in the call graph, or paths; 0: all */
-    bool samples, period;  /* columns: number of samples, and weight */
+    bool weights;                /* folded: weights instead of shares */
+    uint32_t branches;           /* of a function in the call graph, or paths; 0: all */
+    struct rows_columns columns; /* of the text; it has all keys of `by` */
+    /* Rows are sorted by these columns, figures descending, keys ascending; none: by weight. */
+    struct rows_columns order;
     bool relative;         /* shares of what the filters include */
     const char *separator; /* between columns, which are not aligned; or NULL */
 };

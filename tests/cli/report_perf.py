@@ -104,6 +104,26 @@ def compare(recording, keys, children, *more):
     return len(stoke)
 
 
+def field_rows(command, fields):
+    """The headings and the rows, in their order, without those of unknown names."""
+    text = subprocess.run([*command, "--percent-limit", "0", "--no-inline", "-F", fields, "-t", "\t"],
+                          check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    lines = text.splitlines()
+    first = max(i for i, line in enumerate(lines) if line.startswith(("# Overhead", "# Command", "# Shared Object"))
+                or re.match(r"# +Samples\b(?!:)", line))
+    rows = [[cell.strip("# ") for cell in line.split("\t")] for line in lines[first:]]
+    return [row for row in rows if row[0] and "[unknown]" not in row and not row[0].startswith("(Tip")]
+
+
+def compare_fields(recording, *more):
+    """--fields chooses the columns, and the order of the rows."""
+    for fields in ("comm,sample", "sample,comm", "overhead,comm", "dso,sample,overhead", "sample,dso", "comm"):
+        perf = field_rows(["perf", "report", "--stdio", "-i", recording, "--no-children", *more], fields)
+        stoke = field_rows(["stoke", "report", "-q", recording], fields)
+        assert perf == stoke, f"{recording}: -F {fields}:\nperf  {perf}\nstoke {stoke}"
+        assert len(perf) > 1, fields
+
+
 def compare_tracepoints(recordings):
     """Recordings of one event each, a hit of which may count more than 1."""
     for recording in recordings:
@@ -124,6 +144,8 @@ def main():
         assert compare(recording, ["comm", "dso", "sym"], False) >= 8
         for keys in ["comm"], ["dso"], ["sym", "dso"], ["tid", "dso"]:
             assert compare(recording, keys, False) >= 2
+    compare_fields(plain)
+    compare_fields(stacks, "-g", "none")
     assert compare(stacks, ["comm", "dso", "sym"], True) >= 8
     assert compare(stacks, ["comm"], True) >= 2
     for keys in ["parent", "sym"], ["parent"]:

@@ -40,6 +40,51 @@ status 0 stoke report --no-children -n --show-total-period in.folded
 sed -n '/Overhead/,$p' out >got
 same want got
 
+# --fields: these columns only, in this order, by which rows are sorted.
+cat >want <<'END'
+# Symbol     Overhead
+  [.] alloc    35.71%
+  [.] emit     50.00%
+  [.] main     14.29%
+END
+status 0 stoke report -F sym,overhead in.folded
+sed -n '/Symbol/p;/\[/p' out >got
+same want got
+cat >want <<'END'
+#       Period  Symbol
+             7  [.] emit
+             5  [.] alloc
+             2  [.] main
+END
+status 0 stoke report -F period,sym in.folded
+sed -n '/Symbol/p;/\[/p' out >got
+same want got
+cat >want <<'END'
+# Command|Samples|Children|Overhead|Symbol
+main|1|100.00%|14.29%|[.] main
+main|1|50.00%|50.00%|[.] emit
+main|1|35.71%|35.71%|[.] alloc
+main|0|85.71%|0.00%|[.] run
+main|0|35.71%|0.00%|[.] parse
+END
+status 0 stoke report -F comm,sample,overhead_children,overhead,sym -t '|' in.folded
+sed -n '/|/p' out >got
+same want got
+cat >want <<'END'
+# Overhead|Period|Symbol
+35.71%|5|[.] alloc
+50.00%|7|[.] emit
+14.29%|2|[.] main
+END
+status 0 stoke report -F overhead,period -s sym -t '|' in.folded
+sed -n '/|/p' out >got
+same want got
+status 0 stoke report --fields overhead in.folded
+[ "$(grep -c '%' out)" = 1 ] || fail 'more than one row without a key'
+says '^   100.00%$' out
+status 2 stoke report --fields overhead,unknown in.folded
+says "unknown key 'unknown'"
+
 # One long name does not make its column as wide.
 {
     printf 'main;'
