@@ -199,6 +199,22 @@ bool stacktext_take_hex(struct str *rest, uint64_t *value)
     return true;
 }
 
+struct text_frame stacktext_kernel_frame(struct str text)
+{
+    struct text_frame f = TEXT_FRAME;
+    size_t open = str_rfind(text, '[');
+    f.kind = FRAME_KERNEL;
+    f.module = STR("[kernel.kallsyms]");
+    if (open < text.len && str_ends(text, STR("]"))) {
+        f.module = str_skip(str_head(text, text.len - 1), open + 1);
+        f.module = str_head(f.module, str_find(f.module, ' '));
+        text = str_trim_right(str_head(text, open));
+    }
+    f.name = name_without_offset(text);
+    f.offset = str_skip(text, f.name.len);
+    return f;
+}
+
 struct str stacktext_split_location(struct str location, uint64_t *line)
 {
     struct str file = location;

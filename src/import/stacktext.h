@@ -105,6 +105,10 @@ void stacktext_warn(struct stacktext *t, const char *what, struct str line);
  * there is none. */
 bool stacktext_take_hex(struct str *rest, uint64_t *value);
 
+/* The frame of a function of the kernel: "vfs_read+0x1f/0x20", "ext4_readdir+0x8/0x10 [ext4]"; newer
+ * kernels write a build ID behind the name of a module. */
+struct text_frame stacktext_kernel_frame(struct str text);
+
 /* Splits "file:12" or "file:12:3" at its numbers; the line is 0 if there is none. */
 struct str stacktext_split_location(struct str location, uint64_t *line);
 

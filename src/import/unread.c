@@ -69,8 +69,6 @@ static const struct unread_format formats[] = {
      "stoke record -e raw_syscalls:sys_enter records the stacks of system calls"},
     {NO_TEXT, TEXT("% time     seconds  usecs/call     calls "), "a table of strace",
      "stoke record -e raw_syscalls:sys_enter records the stacks of system calls"},
-    {TEXT("# tracer: "), NO_TEXT, "a trace of ftrace",
-     "record the same events with stacks: stoke record -e EVENT"},
     {NO_TEXT, TEXT("      flat  flat%   sum%        cum   cum%"), "a table of pprof",
      PPROF_HINT},
     {NO_TEXT, TEXT("   ncalls  tottime  percall  cumtime  percall "),

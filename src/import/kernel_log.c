@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stacks in the log of the Linux kernel, as dmesg, journalctl and consoles show it: of all tasks
+ * (echo t > /proc/sysrq-trigger), of all CPUs (l), of hung tasks, warnings and crashes.
+ *
+ *  [  242.123470] task:bash            state:S stack:0     pid:812   ppid:800    flags:0x00000002
+ *  [  242.123480] Call Trace:
+ *  [  242.123482]  <TASK>
+ *  [  242.123484]  __schedule+0x34d/0x9e0
+ *  [  242.123488]  ? filemap_alloc_folio+0x100/0x100
+ *  [  242.123494]  ext4_readdir+0x1f/0x20 [ext4]
+ *  [  242.123506]  </TASK>
+ *
+ * A function after "?" was found on the stack, but perhaps not called: it is left out. The
+ * function that a CPU executed is in a line before: "RIP: 0010:fn+0x1f/0x20", "pc : fn+0x1f/0x20". */
+#include "base/number.h"
+#include "import/stacktext.h"
+
+struct klog_reader {
+    struct stacktext t; /* first */
+    bool in_stack;
+    frame_id leaf; /* that the CPU executed, 0: not known */
+};
+
+/* --- Pieces of lines ---------------------------------------------------------------- */
+
+/* "242.123456", "Mon Nov 28 01:00:00 2026", or who wrote the line: "T812", "C1". */
+static bool is_stamp(struct str inside)
+{
+    uint64_t number;
+    if (inside.len == 0 || !byte_is_digit(inside.ptr[inside.len - 1]))
+        return false;
+    if (inside.ptr[0] == 'T' || inside.ptr[0] == 'C')
+        return number_parse_u64(str_skip(inside, 1), &number);
+    return inside.ptr[0] != '<' && !number_parse_hex(inside, &number);
+}
+
+/* Removes what loggers write before the text: "Nov 28 01:00:00 host kernel: ", "<4>",
+ * "[  242.123456] ". */
+static struct str without_prefix(struct str line)
+{
+    size_t kernel = str_search(line, STR(" kernel: "));
+    struct str text = str_trim(kernel < line.len ? str_skip(line, kernel + 9) : line);
+    while (text.len && (text.ptr[0] == '[' || text.ptr[0] == '<')) {
+        size_t end = str_find(text, text.ptr[0] == '[' ? ']' : '>');
+        struct str inside = str_trim(str_skip(str_head(text, end), 1));
+        uint64_t level;
+        if (end == text.len ||
+            !(text.ptr[0] == '[' ? is_stamp(inside) : number_parse_u64(inside, &level)))
+            break;
+        text = str_trim_left(str_skip(text, end + 1));
+    }
+    return text;
+}
+
+/* "fn+0x1f/0x20 [module]", with "(P)" or the like after it. */
+static bool parse_function(struct str text, struct text_frame *f)
+{
+    if (str_ends(text, STR(")")))
+        text = str_trim_right(str_head(text, str_rfind(text, '(')));
+    *f = stacktext_kernel_frame(text);
+    for (size_t i = 0; i < f->name.len; i++)
+        if (byte_is_space(f->name.ptr[i]) || f->name.ptr[i] == ':')
+            return false;
+    return f->name.len && str_has(f->offset, STR("/"));
+}
+
+/* Removes "[<ffffffff8103ce3b>] ", and the brackets of "([<...>] fn+...)". */
+static struct str without_address(struct str text)
+{
+    if (str_starts(text, STR("(")))
+        text = str_trim(
+            str_head(str_skip(text, 1), text.len - 1 - str_ends(text, STR(")"))));
+    size_t end = str_search(text, STR(">]"));
+    if (str_starts(text, STR("[<")) && end < text.len)
+        text = str_trim_left(str_skip(text, end + 2));
+    return text;
+}
+
+/* The value after "pid:" or "PID: ". */
+static bool find_number(struct str text, struct str key, uint64_t *value)
+{
+    struct str rest = str_trim_left(str_skip(text, str_search(text, key) + key.len));
+    return rest.len && number_parse_u64(str_word(&rest), value);
+}
+
+/* --- Threads ------------------------------------------------------------------------ */
+
+static void begin_thread(struct klog_reader *r, struct str name, uint64_t pid)
+{
+    stacktext_thread(&r->t, name);
+    r->t.tid = pid <= INT64_MAX ? (int64_t)pid : ID_NONE;
+    r->in_stack = false;
+    r->leaf = 0;
+}
+
+#define TASK_WORDS 6
+
+/* Before Linux 5.10: "bash            S    0   812    800 0x00000002". */
+static bool take_old_task(struct klog_reader *r, struct str text)
+{
+    struct str words[TASK_WORDS], rest = text;
+    uint64_t pid;
+    for (size_t i = 0; i < TASK_WORDS; i++)
+        words[i] = str_word(&rest);
+    if (words[1].len != 1 || str_find(STR("RSDTtXZPI"), words[1].ptr[0]) == 9 ||
+        !str_starts(words[5], STR("0x")) || !number_parse_u64(words[3], &pid))
+        return false;
+    begin_thread(r, words[0], pid);
+    return true;
+}
+
+/* "task:bash   state:S stack:0   pid:812". */
+static bool take_task(struct klog_reader *r, struct str text)
+{
+    size_t state = str_search(text, STR(" state:"));
+    uint64_t pid;
+    if (!str_starts(text, STR("task:")) || state == text.len ||
+        !find_number(text, STR(" pid:"), &pid))
+        return take_old_task(r, text);
+    begin_thread(r, str_trim(str_skip(str_head(text, state), 5)), pid);
+    return true;
+}
+
+/* "CPU: 1 PID: 812 Comm: bash Not tainted 6.1.0 #1" before the stack of a CPU. */
+static bool take_cpu(struct klog_reader *r, struct str text)
+{
+    size_t comm = str_search(text, STR(" Comm: "));
+    uint64_t pid;
+    if (!str_starts(text, STR("CPU: ")) || comm == text.len ||
+        !find_number(text, STR(" PID: "), &pid))
+        return false;
+    struct str name = str_skip(text, comm + 7);
+    size_t tainted = str_search(name, STR(" Tainted: "));
+    size_t clean = str_search(name, STR(" Not tainted"));
+    begin_thread(r, str_trim(str_head(name, tainted < clean ? tainted : clean)), pid);
+    return true;
+}
+
+/* --- Stacks ------------------------------------------------------------------------- */
+
+static frame_id frame_of(struct klog_reader *r, struct str text)
+{
+    struct text_frame f;
+    return parse_function(text, &f) ? stacktext_frame(&r->t, &f) : 0;
+}
+
+/* The instruction pointer of a CPU, if it is in the kernel. */
+static bool take_leaf(struct klog_reader *r, struct str text)
+{
+    struct str rest = text;
+    if (str_starts(text, STR("RIP: 0010:")))
+        rest = str_skip(text, 10);
+    else if (str_starts(text, STR("pc : ")))
+        rest = str_skip(text, 5);
+    else
+        return false;
+    if (!r->in_stack)
+        r->leaf = frame_of(r, without_address(rest));
+    return true;
+}
+
+static void begin_stack(struct klog_reader *r)
+{
+    stacktext_end(&r->t);
+    r->in_stack = true;
+    if (r->leaf)
+        builder_path_add(r->t.b, r->leaf);
+    r->leaf = 0;
+}
+
+static bool is_mark(struct str text)
+{
+    static const char *const marks[] = {"<TASK>", "<IRQ>",     "</IRQ>",    "<NMI>",
+                                        "</NMI>", "<SOFTIRQ>", "</SOFTIRQ>"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (str_equal(text, str_of(marks[i])))
+            return true;
+    return false;
+}
+
+static void take_frame(struct klog_reader *r, struct str text)
+{
+    struct text_frame f;
+    struct str rest = without_address(text);
+    if (is_mark(text) || str_starts(rest, STR("? ")))
+        return;
+    if (parse_function(rest, &f)) {
+        stacktext_add(&r->t, rest, &f);
+        return;
+    }
+    stacktext_end(&r->t);
+    r->in_stack = false;
+}
+
+static bool is_start(struct str text)
+{
+    return str_starts(text, STR("Call Trace:")) || str_starts(text, STR("Call trace:"));
+}
+
+static void klog_line(struct stacktext *t, struct str line)
+{
+    struct klog_reader *r = (struct klog_reader *)t;
+    struct str text = without_prefix(line);
+    if (is_start(text))
+        begin_stack(r);
+    else if (take_task(r, text) || take_cpu(r, text) || take_leaf(r, text))
+        return;
+    else if (r->in_stack)
+        take_frame(r, text);
+}
+
+static bool klog_read(struct source *in, const struct import_options *options,
+                      struct builder *b, struct error *err)
+{
+    struct klog_reader r = {.t = {.weight = 1}};
+    return stacktext_read(&r.t, in, options, b, klog_line, err);
+}
+
+static int klog_probe(struct str head)
+{
+    size_t starts = 0, frames = 0;
+    struct text_frame f;
+    struct str line;
+    while (stacktext_probe_line(&head, &line)) {
+        struct str text = without_prefix(line);
+        starts += is_start(text);
+        frames += starts && parse_function(without_address(text), &f);
+    }
+    return starts && frames ? 88 : 0;
+}
+
+const struct importer import_kernel_log = {
+    .name = "kernel-log",
+    .suffixes = "dmesg",
+    .summary = "stacks in the log of the Linux kernel (dmesg): tasks, CPUs, warnings",
+    .probe = klog_probe,
+    .read = klog_read,
+};
