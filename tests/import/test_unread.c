@@ -52,7 +52,6 @@ static void reports_are_known(void **state)
     is_known(STR("     0.062 ( 0.024 ms): ls/24668 brk() = 0x5590\n"), "perf trace");
     is_known(STR("% time     seconds  usecs/call     calls    errors syscall\n"),
              "strace");
-    is_known(STR("# tracer: function\n#\n"), "ftrace");
     is_known(STR("File: x\nType: cpu\n      flat  flat%   sum%        cum   cum%\n"),
              "pprof");
     is_known(
