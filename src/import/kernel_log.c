@@ -147,7 +147,7 @@ static frame_id frame_of(struct klog_reader *r, struct str text)
 /* The instruction pointer of a CPU, if it is in the kernel. */
 static bool take_leaf(struct klog_reader *r, struct str text)
 {
-    struct str rest = text;
+    struct str rest;
     if (str_starts(text, STR("RIP: 0010:")))
         rest = str_skip(text, 10);
     else if (str_starts(text, STR("pc : ")))
