@@ -115,7 +115,7 @@ static bool parse_frame(struct str text, struct text_frame *f)
     number_parse_hex(number, &f->address);
     struct str inside = str_span(text.ptr + open + 1, text.ptr + close);
     f->module = str_head(text, open);
-    f->name = name_without_offset(inside);
+    f->name = str_starts(inside, STR("+0x")) ? STR("") : name_without_offset(inside);
     f->offset = str_skip(inside, f->name.len);
     return true;
 }
