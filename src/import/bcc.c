@@ -11,7 +11,7 @@
  *      -                sign-file (8877)
  *          12
  *
- * Above "--" are the kernel's functions. The first line tells what is counted: samples,
+ * Above "--" are the kernel's functions. The first line names what is counted: samples,
  * microseconds ("(us)"), or calls of a function. memleak prints what is allocated again and
  * again; the last time is read:
  *

@@ -388,6 +388,8 @@ bool heap_target_stop(struct heap_target *t, struct os_stopped *stopped,
         enum choice choice = try_threads(t, &list, stopped, err);
         if (choice == CHOICE_MADE)
             return true;
+        if (choice == CHOICE_REFUSED && !os_process_runs(t->pid))
+            return error_set(err, "process %u has ended", t->pid);
         if (choice == CHOICE_REFUSED && ++refusals == REFUSALS)
             return false;
         if (choice == CHOICE_OUTDATED && !heap_target_examine(t, t->pid, err))
