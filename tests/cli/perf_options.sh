@@ -173,7 +173,7 @@ has '30.00% 30.00% 1.1 [.] leaf'
 rows -F overhead,sample,sym
 has '90.00% 2 [.] leaf 10.00% 1 [.] [unknown]'
 rows -F overhead_children,comm,period
-has '90.00% 90.00% 90 web'
+has '90.00% web 90 10.00% db 10'
 status 2 stoke report -s dcacheline calls.txt
 says "the key 'dcacheline' of perf report does not exist here"
 
