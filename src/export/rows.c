@@ -79,7 +79,7 @@ static uint64_t value_of(const struct breakdown *b, const struct breakdown_row *
     return key == KEY_SYM && b->symbols[value].name == 0 ? 0 : value;
 }
 
-/* Below 0 if row a is before row b, above 0 if it is behind it. What is unknown is last. */
+/* Below 0 if row a is before row b, above 0 if it is after it. Unknown values are last. */
 static int compare(const struct sorting *s, unsigned number, uint32_t a, uint32_t b)
 {
     const struct breakdown *d = &s->r->b;

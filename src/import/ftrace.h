@@ -28,7 +28,7 @@ struct ftrace_graph {
     event_id event;
 };
 
-/* What the line says before its text. */
+/* The fields of a line before its text. */
 struct ftrace_entry {
     thread_id thread;
     uint32_t cpu;
@@ -47,7 +47,7 @@ struct ftrace_reader {
     struct ftrace_event *events; /* by CPU */
     size_t events_cap, cpu_count;
     struct ftrace_event *open; /* whose stack is being read, or NULL */
-    enum frame_kind kind;      /* of its frames */
+    enum frame_kind kind;      /* of the frames of that stack */
     bool in_hist;              /* the stack is a key of a histogram */
     struct ftrace_graph graph;
 };

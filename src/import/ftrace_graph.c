@@ -53,7 +53,8 @@ static bool is_task(struct str cell)
            number_parse_u64(str_skip(cell, dash + 1), &pid);
 }
 
-/* The cells before the duration; leaves the text in l->text. False if there is no duration. */
+/* Parses the cells up to the duration, and sets l->text to what follows it. False if there is no
+ * duration. */
 static bool parse_cells(struct ftrace_reader *r, struct str rest, struct graph_line *l)
 {
     for (;;) {
@@ -152,7 +153,7 @@ static void end_call(struct ftrace_reader *r, struct ftrace_calls *c,
     add_duration(c, l->duration);
 }
 
-/* The text without a comment at its end: names of functions that end, returned values. */
+/* The text without the comment at its end, which names the function that returns, or its result. */
 static struct str without_comment(struct str text)
 {
     size_t comment = str_search(text, STR("/*"));

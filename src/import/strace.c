@@ -22,9 +22,9 @@ struct strace_reader {
     double duration;    /* ns; below 0: not known */
 };
 
-/* What a line says of a call. */
+/* A parsed line of a system call. */
 struct call {
-    struct str name, rest; /* rest: behind the name */
+    struct str name, rest; /* rest: after the name */
     int64_t tid;
     uint64_t time;
     double duration;
