@@ -130,6 +130,19 @@ def crashed(status):
     return ""
 
 
+def waits_for_signals(process, number, limit=120):
+    """Waits until a program that takes signals from a queue blocks this one. Before that, the
+    signal ends the program. False if the program ended first."""
+    end = time.monotonic() + limit
+    while process.poll() is None and time.monotonic() < end:
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
+            words = [line.split()[1] for line in status if line.startswith("SigBlk:")]
+        if int(words[0], 16) >> (number - 1) & 1:
+            return True
+        time.sleep(0.001)
+    return False
+
+
 def difference(expected, got, what="output", limit=30):
     """A short diff of two byte strings; empty if they are equal."""
     if expected == got:

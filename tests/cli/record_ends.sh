@@ -185,14 +185,11 @@ for number in INT TERM HUP QUIT USR1 ALRM XCPU; do
 done
 # From the start on: a signal before the first record is not lost.
 python3 - $$ <<'END' 2>err || fail "$(cat err)"
-import os, signal, subprocess, sys, time
+import os, signal, subprocess, sys, tap
 words = ["stoke", "record", "-q", "--snapshot", "-o", "early.data", "--duration", "0.5",
          "-p", sys.argv[1]]
 recorder = subprocess.Popen(words, preexec_fn=lambda: signal.alarm(120))
-blocked = 0
-while not blocked >> (signal.SIGUSR2 - 1) & 1:
-    with open(f"/proc/{recorder.pid}/status", encoding="ascii") as status:
-        blocked = [int(line.split()[1], 16) for line in status if line.startswith("SigBlk")][0]
+tap.waits_for_signals(recorder, signal.SIGUSR2)
 recorder.send_signal(signal.SIGUSR2)
 if recorder.wait() != 0 or not os.path.exists("early.data.1"):
     sys.exit(f"status {recorder.returncode}, {os.listdir('.')}")

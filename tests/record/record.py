@@ -264,7 +264,8 @@ def kill_once(folder, number, words, target, wait, programs, least=0):
             time.sleep(0.01)
         began = time.clock_gettime(time.CLOCK_MONOTONIC)
         time.sleep(random.uniform(least, 2.2) if wait is None else wait)
-        if "--snapshot" in words and wait is None:
+        if "--snapshot" in words and wait is None and \
+                tap.waits_for_signals(recorder, signal.SIGUSR2):
             recorder.send_signal(signal.SIGUSR2)
             time.sleep(random.uniform(0, 0.05))
         killed = time.clock_gettime(time.CLOCK_MONOTONIC)
