@@ -17,10 +17,13 @@
 #define WAIT_MAX (20 * NS)
 #define BETWEEN (5 * NS)
 
-/* The wait for the next child is this many times the CPU time of the last child: on a
- * machine where new programs start all the time, naming still has a small share. */
+/* A child pays for its CPU time with this many times as much time in which no other child
+ * starts: on a machine where new programs start all the time, naming still has a small
+ * share. Time without a child is saved for the next ones, up to a limit: the functions of a
+ * program that just started have names soon, unless many started before. */
 #define SHARE 3000
-#define BETWEEN_MAX (300 * NS)
+#define PAY_MAX (300 * NS)
+#define SAVED_MAX (300 * NS)
 #define FAILURES_MAX 3      /* children of one file */
 #define JIT_AGAIN (60 * NS) /* until a perf map is read again */
 
@@ -521,12 +524,14 @@ static void take_kernel(struct daemon_names *n)
 }
 
 /* The functions of the kernel are read once, so that time does not count. */
-static uint64_t pause_after(const struct daemon_names *n)
+static void pay(struct daemon_names *n, uint64_t now)
 {
-    uint64_t used = os_children_time() - n->children_time, pause = used * SHARE;
-    if (n->kernel_reading || pause < BETWEEN)
-        return BETWEEN;
-    return pause < BETWEEN_MAX ? pause : BETWEEN_MAX;
+    uint64_t price = (os_children_time() - n->children_time) * SHARE;
+    if (n->paid + SAVED_MAX < now)
+        n->paid = now - SAVED_MAX;
+    if (!n->kernel_reading)
+        n->paid += price < PAY_MAX ? price : PAY_MAX;
+    n->next = now + BETWEEN > n->paid ? now + BETWEEN : n->paid;
 }
 
 static void finish(struct daemon_names *n, uint64_t now)
@@ -536,7 +541,7 @@ static void finish(struct daemon_names *n, uint64_t now)
         refuse_file(n, n->answers->file);
     if (n->kernel_reading && n->answers->kernel)
         take_kernel(n);
-    n->next = now + pause_after(n);
+    pay(n, now);
     n->kernel_reading = false;
     os_shared_memory_unmap(n->answers, ANSWERS_SIZE, 1);
     n->answers = NULL;

@@ -34,6 +34,7 @@ struct daemon_names {
     struct os_child child;
     uint64_t children_time;               /* ns of CPU time, when it started */
     struct daemon_names_answers *answers; /* shared with the child; NULL: none runs */
+    uint64_t paid;                        /* ns: up to here, children used the time */
     uint64_t next;                        /* ns: no child starts before */
     struct kernel_functions kernel;
     bool kernel_asked, kernel_ready, kernel_reading;

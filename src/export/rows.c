@@ -61,8 +61,7 @@ static bool is_number(unsigned column)
            column == ROWS_KEYS + KEY_CPU || column == ROWS_KEYS + KEY_TIME;
 }
 
-static double figure(const struct rows *r, const struct breakdown_row *row,
-                     unsigned column)
+double rows_figure(const struct rows *r, const struct breakdown_row *row, unsigned column)
 {
     if (column == ROWS_SAMPLES)
         return (double)row->samples;
@@ -86,7 +85,8 @@ static int compare(const struct sorting *s, unsigned number, uint32_t a, uint32_
     unsigned column = s->r->o->rows->order.items[number];
     const struct breakdown_row *left = &d->rows[a], *right = &d->rows[b];
     if (column < ROWS_KEYS) {
-        double x = figure(s->r, left, column), y = figure(s->r, right, column);
+        double x = rows_figure(s->r, left, column);
+        double y = rows_figure(s->r, right, column);
         return (x < y) - (x > y);
     }
     enum breakdown_key key = (enum breakdown_key)(column - ROWS_KEYS);

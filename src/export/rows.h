@@ -21,6 +21,10 @@ bool rows_init(struct rows *r, const struct profile *p,
                const struct export_options *options, event_id event, struct error *err);
 void rows_deinit(struct rows *r);
 
+/* The weight, or the number of samples, that a row has in a column of figures. */
+double rows_figure(const struct rows *r, const struct breakdown_row *row,
+                   unsigned column);
+
 /* In percent of the event's weights; 0 if it has none. */
 double rows_share(const struct rows *r, double weight);
 

@@ -170,16 +170,14 @@ static void write_plain_text(struct layout *l, struct str text, struct str separ
 static void write_figure(struct layout *l, const struct breakdown_row *row,
                          unsigned column, size_t width)
 {
-    bool total =
-        column == ROWS_PERIOD ? options_of(l)->by.children : column == ROWS_CHILDREN;
-    double weight = total ? row->total : row->self;
+    double figure = rows_figure(l->rows, row, column);
     char digits[CELL_MAX];
     if (is_share(column)) {
-        write_percent(l, weight, width);
+        write_percent(l, figure, width);
         return;
     }
     size_t length = column == ROWS_SAMPLES ? number_write_u64(row->samples, digits)
-                                           : measure_write(&l->measure, weight, digits);
+                                           : measure_write(&l->measure, figure, digits);
     output_format(l->out, "%*s%.*s", (int)(width > length ? width - length : 0), "",
                   (int)length, digits);
 }
