@@ -632,16 +632,31 @@ static int compare_values(const struct breakdown *b, const struct breakdown_row 
     return 0;
 }
 
+struct breakdown_figures breakdown_figures(const struct breakdown *b,
+                                           const struct breakdown_row *row, size_t number)
+{
+    if (number > 0)
+        return b->others[number - 1].rows[row - b->rows];
+    return (struct breakdown_figures){row->samples, row->self, row->total};
+}
+
+static int compare_figures(const struct breakdown *b, const struct breakdown_row *x,
+                           const struct breakdown_row *y, size_t number)
+{
+    struct breakdown_figures v = breakdown_figures(b, x, number);
+    struct breakdown_figures w = breakdown_figures(b, y, number);
+    int order = (v.total < w.total) - (v.total > w.total);
+    return order ? order : (v.self < w.self) - (v.self > w.self);
+}
+
 static bool row_before(const void *context, uint32_t a, uint32_t z)
 {
     const struct breakdown *b = context;
     const struct breakdown_row *x = &b->rows[a], *y = &b->rows[z];
-    double first = x->total - y->total, second = x->self - y->self;
-    if (first > 0 || first < 0)
-        return first > 0;
-    if (second > 0 || second < 0)
-        return second > 0;
-    return compare_values(b, x, y) < 0;
+    int order = compare_figures(b, x, y, b->sorted_by);
+    for (size_t i = 0; order == 0 && i <= b->other_count; i++)
+        order = compare_figures(b, x, y, i);
+    return order ? order < 0 : compare_values(b, x, y) < 0;
 }
 
 static bool sort_rows(struct breakdown *b, struct arena *scratch)
@@ -654,6 +669,15 @@ static bool sort_rows(struct breakdown *b, struct arena *scratch)
         b->order[i - 1] = i;
     sort_u32(b->order, b->row_count - 1, other, row_before, b);
     return true;
+}
+
+bool breakdown_sort(struct breakdown *b, size_t sorted_by, struct error *err)
+{
+    struct arena scratch = ARENA_INIT;
+    b->sorted_by = sorted_by < b->other_count ? sorted_by : b->other_count;
+    bool ok = sort_rows(b, &scratch);
+    arena_deinit(&scratch);
+    return ok || error_memory(err);
 }
 
 /* --- The whole --------------------------------------------------------------------- */

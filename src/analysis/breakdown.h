@@ -72,11 +72,25 @@ struct breakdown_node {
     double self, total;
 };
 
+/* What a row has of one event. */
+struct breakdown_figures {
+    uint64_t samples;
+    double self, total;
+};
+
 struct breakdown_row {
     uint32_t group, location; /* indexes into `groups` and `locations` */
     uint64_t samples;         /* samples that end in it */
     double self, total;       /* without `children`, total is self */
     uint32_t first, count;    /* its nodes: row_nodes[first...] */
+};
+
+/* Another event in the same rows. */
+struct breakdown_other {
+    event_id event;
+    uint64_t samples;
+    double total, left_out;
+    struct breakdown_figures *rows; /* by row */
 };
 
 /* For every table [0] is "none". */
@@ -98,6 +112,9 @@ struct breakdown {
     struct breakdown_row *rows;
     uint32_t *row_nodes, *order; /* order: indexes of rows, the largest first */
     size_t symbol_count, group_count, location_count, node_count, row_count;
+    struct breakdown_other *others; /* of breakdown_add_event */
+    size_t other_count, other_cap;
+    size_t sorted_by; /* the event that sorts rows: 0: `event`, n: others[n - 1] */
 };
 
 /* The key of that name; KEY_COUNT if there is none. */
@@ -115,6 +132,19 @@ bool breakdown_key_needs_samples(enum breakdown_key key);
 bool breakdown_init(struct breakdown *b, const struct profile *p,
                     const struct breakdown_options *o, event_id event, struct error *err);
 void breakdown_deinit(struct breakdown *b);
+
+/* Adds the figures of another event to the rows, and rows for its samples if there are none.
+ * False, with err set, when out of memory. */
+bool breakdown_add_event(struct breakdown *b, event_id event, struct error *err);
+
+/* Sorts the rows by the event of that number, then by the others; a number that does not
+ * exist is that of the last event. */
+bool breakdown_sort(struct breakdown *b, size_t sorted_by, struct error *err);
+
+/* The figures of a row for the event of that number; 0 is `event`. */
+struct breakdown_figures breakdown_figures(const struct breakdown *b,
+                                           const struct breakdown_row *row,
+                                           size_t number);
 
 /* Writes the value of a row: "server", "4211:server", "main.c:12", "[unknown]", "[other]" (no parent). `whole`:
  * full paths of source files, numbers without names. `o` must be a buffer. Writes no

@@ -274,6 +274,10 @@ const struct option rows_options[] = {
     {"children", 0, NULL,
      "add the weight of callees to callers (default; off: --no-children)", OPTION_SET,
      OFF(children), .value = 1},
+    {"group", 0, NULL, "all events in one table, a column for each", OPTION_FLAG,
+     OFF(group)},
+    {"group-sort-idx", 0, "N", "the same, sorted by the event of this number, from 0",
+     OPTION_INT, OFF(group_sort), .least = 0, .most = 255},
     {"call-graph", 'g', "HOW",
      "call graph below each row: caller, callee or none; graph, fractal, flat or folded; "
      "and a minimum percentage",
@@ -306,12 +310,17 @@ const struct option rows_options[] = {
      OFF(period)},
     {0}};
 
+static bool is_grouped(const struct rows_settings *s)
+{
+    return s->group || s->group_sort >= 0;
+}
+
 bool rows_requested(const struct rows_settings *s)
 {
     return s->sort.count || s->fields.count || s->children >= 0 || s->graph.given ||
            s->stdio || s->samples || s->period || s->comms.count || s->dsos.count ||
            s->symbols.count || s->inverted || s->resolved || s->separator ||
-           s->max_stack || s->parents.count || s->only_parents;
+           s->max_stack || s->parents.count || s->only_parents || is_grouped(s);
 }
 
 bool rows_check(const struct rows_settings *s, const struct tables_settings *tables,
@@ -332,6 +341,10 @@ bool rows_check(const struct rows_settings *s, const struct tables_settings *tab
     if (s->only_parents && s->parents.count == 0) {
         error_set(err, "--exclude-other needs --parent");
         return error_hint(err, "--parent PATTERN selects functions");
+    }
+    if (is_grouped(s) && tables->form != TABLE_TEXT) {
+        error_set(err, "--group cannot be combined with --csv or --json");
+        return error_hint(err, "without --group, they contain all events");
     }
     if ((s->stdio || s->separator) && tables->form != TABLE_TEXT)
         return error_set(err, "--%s cannot be combined with --csv or --json",
@@ -443,6 +456,8 @@ struct rows_options rows_choose(const struct rows_settings *s,
         .style = s->graph.style,
         .weights = s->graph.weights,
         .branches = (uint32_t)s->graph.branches,
+        .group = is_grouped(s),
+        .group_sort = s->group_sort < 0 ? 0 : (uint32_t)s->group_sort,
         .relative = s->relative,
         .separator = s->separator,
         .columns = choose_columns(s, children)};

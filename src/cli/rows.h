@@ -31,15 +31,16 @@ struct rows_settings {
     int children; /* -1: not given: true if the stacks have callers */
     int relative; /* of percentages: "absolute", "relative" */
     int64_t max_stack;
+    int64_t group_sort; /* the event that sorts a group; -1: not given */
     const char *separator;
     struct transform_words parents; /* patterns, see transform/pattern.h */
     bool only_parents;
-    bool stdio, samples, period, inverted, resolved;
+    bool stdio, samples, period, inverted, resolved, group;
 };
 
-#define ROWS_DEFAULTS                             \
-    {                                             \
-        .children = -1, .graph = {.percent = -1 } \
+#define ROWS_DEFAULTS                                               \
+    {                                                               \
+        .children = -1, .group_sort = -1, .graph = {.percent = -1 } \
     }
 
 extern const struct option rows_options[];

@@ -359,7 +359,7 @@ static int answer_all(void *context)
                                  .no_inline = true,
                                  .no_lines = true,
                                  .threads = 1};
-    os_run_idle();
+    os_run_in_background();
     for (size_t i = 1; i <= n->file_count; i++) {
         n->answers->file = (uint32_t)i;
         if (n->files[i].pending_count && !is_of_kernel(&n->files[i]) &&

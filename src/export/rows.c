@@ -2,9 +2,19 @@
 #include "export/rows.h"
 #include "base/sort.h"
 
-double rows_share(const struct rows *r, double weight)
+struct rows_event rows_event(const struct rows *r, size_t event)
 {
-    double total = r->b.total - (r->o->rows->relative ? r->b.left_out : 0);
+    const struct breakdown *b = &r->b;
+    if (event == 0)
+        return (struct rows_event){b->event, b->samples, b->total, b->left_out};
+    const struct breakdown_other *o = &b->others[event - 1];
+    return (struct rows_event){o->event, o->samples, o->total, o->left_out};
+}
+
+double rows_share(const struct rows *r, double weight, size_t event)
+{
+    struct rows_event e = rows_event(r, event);
+    double total = e.total - (r->o->rows->relative ? e.left_out : 0);
     return total != 0 ? 100 * weight / total : 0;
 }
 
@@ -16,16 +26,42 @@ static bool has_samples(const struct profile *p, event_id event)
     return false;
 }
 
+static event_id next_with_samples(const struct profile *p, event_id last)
+{
+    for (event_id e = last + 1; e < p->event_count; e++)
+        if (has_samples(p, e))
+            return e;
+    return 0;
+}
+
 event_id rows_next_event(const struct profile *p, const struct export_options *options,
                          event_id last)
 {
     event_id only = options->tree.event;
     if (only)
         return last ? 0 : only;
-    for (event_id e = last + 1; e < p->event_count; e++)
-        if (has_samples(p, e))
-            return e;
-    return 0;
+    return last && options->table->rows->group ? 0 : next_with_samples(p, last);
+}
+
+static bool add_events(struct rows *r, const struct export_options *options,
+                       struct error *err)
+{
+    const struct rows_options *o = r->o->rows;
+    event_id e = options->tree.event || !o->group ? 0 : r->b.event;
+    bool ok = true;
+    while (ok && e && (e = next_with_samples(r->b.p, e)) != 0)
+        ok = breakdown_add_event(&r->b, e, err);
+    r->events = r->b.other_count + 1;
+    return ok && (r->events == 1 || breakdown_sort(&r->b, o->group_sort, err));
+}
+
+static bool is_large_enough(const struct rows *r, const struct breakdown_row *row)
+{
+    for (size_t i = 0; i < r->events; i++)
+        if (rows_share(r, breakdown_figures(&r->b, row, i).total, i) >=
+            r->o->percent_limit)
+            return true;
+    return false;
 }
 
 /* Shown rows come first; both groups are sorted. */
@@ -33,16 +69,18 @@ static bool choose_rows(struct rows *r)
 {
     size_t limit = r->o->limit ? r->o->limit : r->count, hidden = 0;
     uint32_t *others = arena_alloc(&r->b.arena, (r->count + 1) * sizeof *others);
-    if (!others)
+    r->rest = arena_zalloc(&r->b.arena, r->events, sizeof *r->rest);
+    if (!others || !r->rest)
         return false;
     for (size_t i = 0; i < r->count; i++) {
         const struct breakdown_row *row = &r->b.rows[r->order[i]];
-        if (r->shown < limit && rows_share(r, row->total) >= r->o->percent_limit) {
+        if (r->shown < limit && is_large_enough(r, row)) {
             r->order[r->shown++] = r->order[i];
-        } else {
-            others[hidden++] = r->order[i];
-            r->rest += row->self;
+            continue;
         }
+        others[hidden++] = r->order[i];
+        for (size_t e = 0; e < r->events; e++)
+            r->rest[e] += breakdown_figures(&r->b, row, e).self;
     }
     memcpy(r->order + r->shown, others, hidden * sizeof *others);
     return true;
@@ -61,13 +99,29 @@ static bool is_number(unsigned column)
            column == ROWS_KEYS + KEY_CPU || column == ROWS_KEYS + KEY_TIME;
 }
 
-double rows_figure(const struct rows *r, const struct breakdown_row *row, unsigned column)
+double rows_figure(const struct rows *r, const struct breakdown_row *row, unsigned column,
+                   size_t event)
 {
+    struct breakdown_figures figures = breakdown_figures(&r->b, row, event);
     if (column == ROWS_SAMPLES)
-        return (double)row->samples;
+        return (double)figures.samples;
     bool total =
         column == ROWS_PERIOD ? r->o->rows->by.children : column == ROWS_CHILDREN;
-    return total ? row->total : row->self;
+    return total ? figures.total : figures.self;
+}
+
+/* Figures of the first event at which they differ, the one that sorts rows before it. */
+static int compare_figures(const struct rows *r, const struct breakdown_row *left,
+                           const struct breakdown_row *right, unsigned column)
+{
+    int order = 0;
+    for (size_t i = 0; order == 0 && i <= r->events; i++) {
+        size_t event = i ? i - 1 : r->b.sorted_by;
+        double x = rows_figure(r, left, column, event);
+        double y = rows_figure(r, right, column, event);
+        order = (x < y) - (x > y);
+    }
+    return order;
 }
 
 /* 0 if it is unknown. */
@@ -84,11 +138,8 @@ static int compare(const struct sorting *s, unsigned number, uint32_t a, uint32_
     const struct breakdown *d = &s->r->b;
     unsigned column = s->r->o->rows->order.items[number];
     const struct breakdown_row *left = &d->rows[a], *right = &d->rows[b];
-    if (column < ROWS_KEYS) {
-        double x = rows_figure(s->r, left, column);
-        double y = rows_figure(s->r, right, column);
-        return (x < y) - (x > y);
-    }
+    if (column < ROWS_KEYS)
+        return compare_figures(s->r, left, right, column);
     enum breakdown_key key = (enum breakdown_key)(column - ROWS_KEYS);
     uint64_t x = value_of(d, left, key), y = value_of(d, right, key);
     if (!x || !y)
@@ -151,7 +202,7 @@ bool rows_init(struct rows *r, const struct profile *p,
 {
     const struct rows_options *o = options->table->rows;
     *r = (struct rows){.o = options->table};
-    if (!breakdown_init(&r->b, p, &o->by, event, err))
+    if (!breakdown_init(&r->b, p, &o->by, event, err) || !add_events(r, options, err))
         return false;
     r->order = r->b.order;
     r->count = r->b.row_count - 1;

@@ -13,7 +13,8 @@ struct rows {
     uint32_t shown;            /* in the breakdown's order, filled from the start */
     uint32_t *order;           /* row indices: shown rows first */
     size_t count;
-    double rest; /* the self weight of rows that are not shown */
+    double *rest;  /* by event: the self weight of rows that are not shown */
+    size_t events; /* the breakdown's, and the others of a group */
 };
 
 /* False, with err set, if out of memory; call deinit in every case. */
@@ -21,14 +22,24 @@ bool rows_init(struct rows *r, const struct profile *p,
                const struct export_options *options, event_id event, struct error *err);
 void rows_deinit(struct rows *r);
 
-/* The weight, or the number of samples, that a row has in a column of figures. */
-double rows_figure(const struct rows *r, const struct breakdown_row *row,
-                   unsigned column);
+/* The weight, or the number of samples, that a row has in a column of figures. Events are
+ * counted from 0, the breakdown's. */
+double rows_figure(const struct rows *r, const struct breakdown_row *row, unsigned column,
+                   size_t event);
 
 /* In percent of the event's weights; 0 if it has none. */
-double rows_share(const struct rows *r, double weight);
+double rows_share(const struct rows *r, double weight, size_t event);
 
-/* The next event to show, which has samples; 0 after the last. */
+/* An event of the rows. */
+struct rows_event {
+    event_id id;
+    uint64_t samples;
+    double total, left_out;
+};
+struct rows_event rows_event(const struct rows *r, size_t event);
+
+/* The next event to show, which has samples; 0 after the last. A group is shown once, as its
+ * first event. */
 event_id rows_next_event(const struct profile *p, const struct export_options *options,
                          event_id last);
 

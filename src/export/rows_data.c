@@ -25,7 +25,7 @@ static void csv_share(const struct rows *r, double weight, struct output *out)
     output_char(out, ',');
     output_double(out, weight);
     output_char(out, ',');
-    output_fixed(out, rows_share(r, weight), 4);
+    output_fixed(out, rows_share(r, weight, 0), 4);
 }
 
 static void csv_row(const struct rows *r, const struct breakdown_row *row,

@@ -56,7 +56,7 @@ static void write_branch(struct drawing *d, uint32_t n, uint32_t level)
 {
     const struct chain_tree_node *node = &d->graph->nodes[n];
     double above = d->graph->nodes[node->parent].total;
-    double share = rows_share(d->rows, node->total);
+    double share = rows_share(d->rows, node->total, 0);
     if (d->rows->o->rows->style == GRAPH_FRACTAL)
         share = above != 0 ? 100 * node->total / above : 0;
     const char *colour = table_percent_colour(d->rows->o, share);
@@ -148,7 +148,7 @@ static void write_path(struct row_paths *p, uint32_t n)
         output_double(d->out, p->own[n]);
     else
         output_bytes(d->out, digits,
-                     number_write_fixed(rows_share(d->rows, p->own[n]), 2, digits));
+                     number_write_fixed(rows_share(d->rows, p->own[n], 0), 2, digits));
     output_text(d->out, o->weights ? "" : "%");
     output_text(d->out, folded ? "" : "\n");
     for (uint32_t i = count; i-- > 0;) {

@@ -18,9 +18,9 @@ static const char *const headings[] = {"Command",       "Pid:Command",   "Tid:Co
 struct layout {
     struct rows *rows;
     struct output *out;
-    struct measure measure;
-    struct output cell;    /* the text of one cell */
-    char period[CELL_MAX]; /* its heading */
+    struct measure *measures; /* by event */
+    struct output cell;       /* the text of one cell */
+    char period[CELL_MAX];    /* its heading */
     size_t widths[ROWS_COLUMNS_MAX];
 };
 
@@ -73,12 +73,19 @@ static size_t longest_cell(struct layout *l, enum breakdown_key key)
     return longest;
 }
 
-static size_t figures_width(const struct rows_columns *c)
+/* Of one event. */
+static size_t figure_width(unsigned column)
 {
+    return is_share(column) ? FIGURE_WIDTH : WEIGHT_WIDTH;
+}
+
+static size_t figures_width(const struct layout *l)
+{
+    const struct rows_columns *c = &options_of(l)->columns;
     size_t width = 0;
     for (unsigned i = 0; i < c->count; i++)
         if (c->items[i] < ROWS_KEYS)
-            width += 2u + (is_share(c->items[i]) ? FIGURE_WIDTH : WEIGHT_WIDTH);
+            width += 2u + l->rows->events * figure_width(c->items[i]);
     return width;
 }
 
@@ -88,11 +95,11 @@ static size_t figures_width(const struct rows_columns *c)
 static void measure_cells(struct layout *l)
 {
     const struct rows_columns *c = &options_of(l)->columns;
-    size_t width = l->rows->o->width, taken = figures_width(c);
+    size_t width = l->rows->o->width, taken = figures_width(l);
     for (unsigned i = 0; i < c->count; i++) {
         unsigned column = c->items[i];
         if (column < ROWS_KEYS) {
-            l->widths[i] = is_share(column) ? FIGURE_WIDTH : WEIGHT_WIDTH;
+            l->widths[i] = l->rows->events * figure_width(column);
             continue;
         }
         size_t longest = longest_cell(l, key_of(column)), room = width / 4;
@@ -144,10 +151,10 @@ static void write_headings(struct layout *l)
 
 /* --- Rows -------------------------------------------------------------------------- */
 
-static void write_percent(struct layout *l, double weight, size_t width)
+static void write_percent(struct layout *l, double weight, size_t event, size_t width)
 {
     char digits[NUMBER_TEXT_MAX + 1];
-    double share = rows_share(l->rows, weight);
+    double share = rows_share(l->rows, weight, event);
     const char *colour = table_percent_colour(l->rows->o, share);
     size_t length = number_write_fixed(share, 2, digits);
     digits[length++] = '%';
@@ -168,18 +175,30 @@ static void write_plain_text(struct layout *l, struct str text, struct str separ
 }
 
 static void write_figure(struct layout *l, const struct breakdown_row *row,
-                         unsigned column, size_t width)
+                         unsigned column, size_t event, size_t width)
 {
-    double figure = rows_figure(l->rows, row, column);
+    double figure = rows_figure(l->rows, row, column, event);
     char digits[CELL_MAX];
     if (is_share(column)) {
-        write_percent(l, figure, width);
+        write_percent(l, figure, event, width);
         return;
     }
-    size_t length = column == ROWS_SAMPLES ? number_write_u64(row->samples, digits)
-                                           : measure_write(&l->measure, figure, digits);
+    size_t length =
+        column == ROWS_SAMPLES
+            ? number_write_u64(breakdown_figures(&l->rows->b, row, event).samples, digits)
+            : measure_write(&l->measures[event], figure, digits);
     output_format(l->out, "%*s%.*s", (int)(width > length ? width - length : 0), "",
                   (int)length, digits);
+}
+
+/* The figures of all events, one after the other; aligned if `width` is not 0. */
+static void write_figures(struct layout *l, const struct breakdown_row *row,
+                          unsigned column, size_t width)
+{
+    for (size_t i = 0; i < l->rows->events; i++) {
+        output_text(l->out, i && !width ? " " : "");
+        write_figure(l, row, column, i, width);
+    }
 }
 
 static void write_plain_row(struct layout *l, const struct breakdown_row *row)
@@ -189,7 +208,7 @@ static void write_plain_row(struct layout *l, const struct breakdown_row *row)
         unsigned column = o->columns.items[i];
         output_text(l->out, i ? o->separator : "");
         if (column < ROWS_KEYS)
-            write_figure(l, row, column, 0);
+            write_figures(l, row, column, 0);
         else
             write_plain_text(l, cell_text(l, row, key_of(column)), str_of(o->separator));
     }
@@ -212,7 +231,7 @@ static void write_aligned_row(struct layout *l, const struct breakdown_row *row)
         size_t width = l->widths[i];
         output_text(l->out, "  ");
         if (c->items[i] < ROWS_KEYS) {
-            write_figure(l, row, c->items[i], width);
+            write_figures(l, row, c->items[i], figure_width(c->items[i]));
             continue;
         }
         size_t used = write_text(l, cell_text(l, row, key_of(c->items[i])), width);
@@ -234,16 +253,26 @@ static bool write_row(struct layout *l, uint32_t number, struct error *err)
            rows_write_graph(l->rows, number, l->out, err);
 }
 
-/* The share of the rows that are not shown. */
+/* The shares that are not shown, by event. */
 static void write_rest(const struct layout *l)
 {
     const struct rows *r = l->rows;
-    if (r->shown < r->count)
-        output_format(l->out, "# and %zu more (%.2f%% self)\n", r->count - r->shown,
-                      rows_share(r, r->rest));
-    if (r->b.left_out != 0)
-        output_format(l->out, "# excluded by options: %.2f%%\n",
-                      100 * r->b.left_out / r->b.total);
+    bool left_out = false;
+    if (r->shown < r->count) {
+        output_format(l->out, "# and %zu more (", r->count - r->shown);
+        for (size_t i = 0; i < r->events; i++)
+            output_format(l->out, "%s%.2f%%", i ? ", " : "",
+                          rows_share(r, r->rest[i], i));
+        output_text(l->out, " self)\n");
+    }
+    for (size_t i = 0; i < r->events; i++)
+        left_out |= rows_event(r, i).left_out != 0;
+    for (size_t i = 0; left_out && i < r->events; i++) {
+        struct rows_event e = rows_event(r, i);
+        output_format(l->out, "%s%.2f%%", i ? ", " : "# excluded by options: ",
+                      e.total != 0 ? 100 * e.left_out / e.total : 0);
+    }
+    output_text(l->out, left_out ? "\n" : "");
 }
 
 /* --- Events ------------------------------------------------------------------------ */
@@ -261,26 +290,52 @@ static bool has_fractions(const struct profile *p, event_id event)
 
 static void write_event(const struct layout *l)
 {
-    const struct breakdown *b = &l->rows->b;
-    const struct event *event = &b->p->events[b->event];
-    output_format(l->out, "\n# Samples: %llu of event '", (unsigned long long)b->samples);
-    visible_print(l->out, profile_string(b->p, event->name));
+    const struct rows *r = l->rows;
+    const struct profile *p = r->b.p;
+    uint64_t samples = 0;
+    for (size_t i = 0; i < r->events; i++)
+        samples += rows_event(r, i).samples;
+    output_format(l->out, "\n# Samples: %llu of event%s '", (unsigned long long)samples,
+                  r->events > 1 ? "s" : "");
+    for (size_t i = 0; i < r->events; i++) {
+        output_text(l->out, i ? ", " : "");
+        visible_print(l->out, profile_string(p, p->events[rows_event(r, i).id].name));
+    }
     output_text(l->out, "'\n# Event count: ");
-    output_double(l->out, b->total);
-    if (event->unit != UNIT_COUNT && event->unit != UNIT_EVENTS)
-        output_format(l->out, " %s", unit_name((enum unit)event->unit));
+    for (size_t i = 0; i < r->events; i++) {
+        enum unit unit = (enum unit)p->events[rows_event(r, i).id].unit;
+        output_text(l->out, i ? ", " : "");
+        output_double(l->out, rows_event(r, i).total);
+        if (unit != UNIT_COUNT && unit != UNIT_EVENTS)
+            output_format(l->out, " %s", unit_name(unit));
+    }
     output_text(l->out, "\n#\n");
+}
+
+/* The events of a group have different units: their weights are shown as they are. */
+static bool choose_measures(struct layout *l)
+{
+    const struct rows *r = l->rows;
+    const struct profile *p = r->b.p;
+    l->measures = arena_zalloc(&l->rows->b.arena, r->events, sizeof *l->measures);
+    for (size_t i = 0; l->measures && i < r->events; i++) {
+        struct rows_event e = rows_event(r, i);
+        enum unit unit = r->events > 1 ? UNIT_COUNT : (enum unit)p->events[e.id].unit;
+        l->measures[i] = measure_for(unit, e.total, has_fractions(p, e.id));
+    }
+    if (!l->measures)
+        return false;
+    const char *unit = l->measures[0].unit;
+    format_text(l->period, sizeof l->period, unit[0] ? "Period %s" : "Period", unit);
+    return true;
 }
 
 static bool write_rows(struct rows *r, struct output *out, struct error *err)
 {
-    const struct breakdown *b = &r->b;
-    enum unit unit = (enum unit)b->p->events[b->event].unit;
     struct layout l = {.rows = r, .out = out, .cell = OUTPUT_BUFFER};
     bool ok = true;
-    l.measure = measure_for(unit, b->total, has_fractions(b->p, b->event));
-    format_text(l.period, sizeof l.period, l.measure.unit[0] ? "Period %s" : "Period",
-                l.measure.unit);
+    if (!choose_measures(&l))
+        return error_memory(err);
     measure_cells(&l);
     write_event(&l);
     if (r->o->rows->separator)

@@ -59,6 +59,8 @@ struct rows_options {
     struct rows_columns columns; /* of the text; it has all keys of `by` */
     /* Rows are sorted by these columns, figures descending, keys ascending; none: by weight. */
     struct rows_columns order;
+    bool group;            /* all events in one table; a figure has a column for each */
+    uint32_t group_sort;   /* the event that sorts rows, from 0 */
     bool relative;         /* shares of what the filters include */
     const char *separator; /* between columns, which are not aligned; or NULL */
 };

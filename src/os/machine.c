@@ -281,13 +281,13 @@ uint64_t os_children_time(void)
                                                : 0;
 }
 
-void os_run_idle(void)
+void os_run_in_background(void)
 {
     struct sched_param none = {.sched_priority = 0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close_range(STDERR_FILENO + 1, UINT_MAX, 0);
-    setpriority(PRIO_PROCESS, 0, 0);
-    sched_setscheduler(0, SCHED_IDLE, &none);
+    setpriority(PRIO_PROCESS, 0, 19);
+    sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
 /* Passes the whole lines of the text, and moves the rest to its start. */

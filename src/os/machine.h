@@ -103,9 +103,10 @@ bool os_thread_set_first(int32_t thread, bool first);
 /* CPU time of the child processes that have ended and were waited for, in ns. */
 uint64_t os_children_time(void);
 
-/* For a process of its own that works in the background: it runs when no other process does, has
- * no open file, and ends with its parent. */
-void os_run_idle(void);
+/* For a process of its own that works in the background: it has the lowest priority that still
+ * gets CPU time on a busy machine (nice 19: 1.5% of a core; SCHED_IDLE would get 0.3%), has no
+ * open file, and ends with its parent. */
+void os_run_in_background(void);
 
 /* Raises the limit of open files as far as permitted (higher for root) and returns it. */
 uint64_t os_raise_file_limit(void);

@@ -57,7 +57,7 @@ makes_load -O1
 ./load &
 load=$!
 trap 'kill $daemon $load 2>/dev/null || :' EXIT
-# Names follow at idle priority: after minutes, if the machine is busy.
+# Names follow at low priority: after minutes, if the machine is busy.
 for i in $(seq 4000); do
     stoke report --at -1h --store h.db --label process=load >out 2>err && grep -q leaf out && break
     sleep 0.1

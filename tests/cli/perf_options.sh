@@ -15,7 +15,6 @@ record --latency|stoke report --latency
 record --timestamp-filename|date
 report --header|stoke info
 report --hierarchy|stoke view
-report --group|a table for each event
 report -b|script -F brstack
 report --mem-mode|data_src
 script -D|--show-mmap-events

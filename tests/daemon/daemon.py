@@ -345,7 +345,7 @@ def check_truth(folder):
     with daemon(store, "--rate", str(RATE)) as (process, said):
         time.sleep(SECONDS)
         until(lambda: sum(w[1] > RATE / 10 for w in windows(store).values()) > 8, "windows")
-        # a process of idle priority reads the names
+        # a process at low priority reads the names
         until(lambda: sum(counts(store, RATE).values()) > 20, "named samples of the load")
         status = stop(process)
     if status != 0:

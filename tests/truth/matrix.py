@@ -41,9 +41,10 @@ OTHER_STARTS = {"_dl_start", "_dl_start_user", "_rt0_amd64", "_rt0_amd64_linux",
                 "runtime.rt0_go.abi0", "runtime.mcall", "runtime.systemstack.abi0",
                 "runtime.mstart.abi0", "runtime.clone.abi0"}
 # Stacks of a thrown exception, and those before the work of the program (in the kernel without a
-# frame of the program, or in the first calls of main): their share depends on how loaded the machine is.
+# frame of the program, at the start of the language, or in the first calls of main): their share depends
+# on how loaded the machine is.
 THROWN = 0.1
-BEGINNING = 0.2
+BEGINNING = 0.3
 # Frames of two stacks that perf ends elsewhere: the smallest recordings have some 1000 stacks.
 RARE_FRAMES = 20
 # Samples of a function outside the lines of its work: a page fault at its start takes as long as
@@ -382,9 +383,10 @@ def throws(frames):
 
 
 def before_work(stack):
-    """A stack without user frames, or from main to a function of a library."""
-    names = [meant(f) for f in stack[1:]]
-    return not names or "main" in names and not WORKING & set(names)
+    """A stack of the start of the program or of its language: none of the functions that work, and
+    no function of the program without a name, which may be one."""
+    names = {meant(f) for f in stack[1:]}
+    return not names & (WORKING | {"[program]", "[unknown]"})
 
 
 def share_faults(shares, marks_of_source):
@@ -417,9 +419,11 @@ def check_fold(build, folder):
             shares[mark] += count
         elif build.known != "nothing" and throws(frames):
             thrown += count
+        elif OTHER_STARTS & set(stack[1:3]) and not WORKING & {meant(f) for f in stack[1:]}:
+            continue
         elif before_work(stack):
             beginning += count
-        elif not OTHER_STARTS & set(stack[1:3]) or WORKING & {meant(f) for f in stack[1:]}:
+        else:
             wrong[stack] += count
     expected = {"lines": TRUTH, "symbols": set(BY_SYMBOL.values()), "nothing": (85, 15)}
     faults = share_faults(shares, expected[build.known])

@@ -116,8 +116,6 @@ const struct option perf_report_options[] = {
     INSTEAD("ignore-callees", 0, "--show-from, --hide, or stoke view"),
     INSTEAD("symbol-filter", 0, "--symbol '*TEXT*'"),
     INSTEAD("hierarchy", 0, "stoke flamegraph or stoke view, process and thread first"),
-    INSTEAD("group", 0, "a table for each event; --event NAME chooses one"),
-    INSTEAD("group-sort-idx", 0, "--event NAME chooses the event"),
     INSTEAD("header", 0, BY_INFO),
     INSTEAD("header-only", 0, BY_INFO),
     INSTEAD("show-info", 'I', BY_INFO),
