@@ -9,17 +9,15 @@
  * A call that is interrupted by another thread has its stack at its end: "<... openat resumed>". */
 #include "base/idmap.h"
 #include "base/number.h"
-#include "import/stacktext.h"
+#include "import/syscalls.h"
 #include "model/name.h"
 
 #define FRAME STR(" > ")
 
 struct strace_reader {
     struct stacktext t; /* first */
-    event_id calls, times;
+    struct syscalls calls;
     struct idmap names; /* of threads, by number */
-    uint64_t time;      /* of the call whose stack is being read */
-    double duration;    /* ns; below 0: not known */
 };
 
 /* A parsed line of a system call. */
@@ -162,41 +160,19 @@ static void note_name(struct strace_reader *r, const struct call *c)
 
 static void end_stack(struct strace_reader *r)
 {
-    struct builder *b = r->t.b;
     const uint64_t *name = idmap_find(&r->names, (uint64_t)r->t.tid);
-    if (b->path.count < 2) { /* the call alone */
-        builder_path_clear(b);
-        return;
-    }
-    if (r->duration >= 0 && !r->times)
-        r->times = builder_event(b, STR("time in system calls"), UNIT_NANOSECONDS);
-    if (!r->calls)
-        r->calls = builder_event(b, STR("system calls"), UNIT_EVENTS);
-    struct str comm = profile_string(b->profile, name ? (string_id)*name : 0);
-    struct sample s = {.time = r->time,
-                       .cpu = CPU_NONE,
-                       .event = r->calls,
-                       .thread = builder_thread(b, ID_NONE, r->t.tid, comm),
-                       .stack = builder_path_from_leaf(b),
-                       .count = 1,
-                       .weight = 1};
-    builder_add(b, &s);
-    s.event = r->times;
-    s.weight = r->duration;
-    if (r->duration >= 0)
-        builder_add_mapped(b, &s);
-    builder_path_clear(b);
+    if (r->t.b->path.count < 2) /* the call alone, or output of the program */
+        builder_path_clear(r->t.b);
+    syscalls_end(&r->calls, &r->t,
+                 profile_string(r->t.b->profile, name ? (string_id)*name : 0));
 }
 
 static void begin_stack(struct strace_reader *r, const struct call *c)
 {
-    struct text_frame f = TEXT_FRAME;
-    f.name = c->name;
-    f.kind = FRAME_KERNEL;
     r->t.tid = c->tid;
-    r->time = c->time;
-    r->duration = c->duration;
-    builder_path_add(r->t.b, stacktext_frame(&r->t, &f));
+    r->calls.time = c->time;
+    r->calls.duration = c->duration;
+    syscalls_begin(&r->t, c->name);
 }
 
 static void take_frame(struct strace_reader *r, struct str text)

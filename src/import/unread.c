@@ -66,7 +66,7 @@ static const struct unread_format formats[] = {
     {NO_TEXT, TEXT(" Summary of events:\n"), "a summary of perf trace",
      "stoke record -e raw_syscalls:sys_enter records the stacks of system calls"},
     {TEXT(" "), TEXT(" ms): "), "a log of perf trace",
-     "stoke record -e raw_syscalls:sys_enter records the stacks of system calls"},
+     "perf trace --call-graph dwarf prints stacks, which stoke reads"},
     {NO_TEXT, TEXT("% time     seconds  usecs/call     calls "), "a table of strace",
      "stoke record -e raw_syscalls:sys_enter records the stacks of system calls"},
     {NO_TEXT, TEXT("      flat  flat%   sum%        cum   cum%"), "a table of pprof",
