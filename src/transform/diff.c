@@ -6,6 +6,7 @@ struct side {
     const struct profile *profile;
     event_id event; /* the event whose weights are used */
     double factor;
+    const int64_t *processes; /* by thread; NULL: as the style says */
 };
 
 static double total_of(const struct profile *p, event_id event)
@@ -26,12 +27,15 @@ static bool weigh(const struct rewrite *r, struct sample *s)
 }
 
 /* Maps threads by name; `style` selects the IDs that are part of the name. */
-static void map_threads(struct rewrite *r, enum thread_style style)
+static void map_threads(struct rewrite *r, enum thread_style style,
+                        const int64_t *processes)
 {
     const struct profile *from = r->from;
     for (thread_id i = 1; i < from->thread_count; i++) {
         const struct thread *t = &from->threads[i];
         int64_t pid = style == THREAD_PID || style == THREAD_TID ? t->pid : ID_NONE;
+        if (processes)
+            pid = processes[i];
         int64_t tid = style == THREAD_TID ? t->tid : ID_NONE;
         r->threads[i] = builder_thread(r->to, pid, tid, profile_string(from, t->name));
     }
@@ -50,7 +54,7 @@ static bool add_side(struct builder *b, struct side *side, event_id as,
         r.events = events;
         r.context = side;
         r.row = weigh;
-        map_threads(&r, o->threads);
+        map_threads(&r, o->threads, side->processes);
         ok = events ? rewrite_run(&r, err) : error_memory(err);
     }
     rewrite_deinit(&r);
@@ -105,7 +109,8 @@ struct profile *transform_diff(const struct profile *before, const struct profil
 {
     struct builder b;
     struct profile *p = NULL;
-    struct side sides[2] = {{before, 0, 1}, {after, 0, 1}};
+    struct side sides[2] = {{before, 0, 1, o->processes[0]},
+                            {after, 0, 1, o->processes[1]}};
     choose_events(&sides[0], &sides[1], o);
     if (o->normalise)
         normalise(&sides[0], &sides[1]);

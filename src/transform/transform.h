@@ -163,7 +163,9 @@ struct diff_options {
     event_id
         events[2]; /* of BEFORE and AFTER; 0: the first of AFTER, and of BEFORE the one
                            with its name */
-    enum thread_style threads; /* THREAD_COMM: IDs differ between runs, names do not */
+    enum thread_style threads;   /* THREAD_COMM: IDs differ between runs, names do not */
+    const int64_t *processes[2]; /* by thread of BEFORE and AFTER: the ID that its process
+                                    has in the result, whatever the style; or NULL */
 };
 
 /* Makes one differential profile of two: event 1 has the weights before, event 2 those

@@ -37,6 +37,23 @@ static void test_diff(void **state)
     profile_destroy(after);
 }
 
+/* Threads keep their names, whatever the processes are. */
+static void test_processes(void **state)
+{
+    static const int64_t ids_before[] = {ID_NONE, 1, 2};
+    static const int64_t ids_after[] = {ID_NONE, 1, 1, 2};
+    struct profile *before = PROFILE(before_rows), *after = PROFILE(after_rows);
+    (void)state;
+    struct profile *p =
+        diff(before, after, (struct diff_options){.processes = {ids_before, ids_after}});
+    assert_folded_event(p, 0, THREAD_PID,
+                        "db-2;x 2 7\nweb-1;main;f;f 4 6\nweb-1;main;gone 3 0\n"
+                        "web-1;main;new 0 5\n");
+    profile_destroy(p);
+    profile_destroy(before);
+    profile_destroy(after);
+}
+
 static void test_normalised(void **state)
 {
     struct profile *before = PROFILE(before_rows), *after = PROFILE(after_rows);
@@ -101,7 +118,7 @@ int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(test_diff),           UNIT(test_normalised),        UNIT(test_events),
-        UNIT(test_one_side_empty), UNIT(test_transformed_after),
+        UNIT(test_one_side_empty), UNIT(test_transformed_after), UNIT(test_processes),
     };
     return UNITS_RUN(units);
 }

@@ -835,6 +835,39 @@ function checkProcessFrames() {
         JSON.stringify([folded, lanes]) === JSON.stringify([expected, [11, 12, 20]]) ? "" : JSON.stringify([folded, lanes]));
 }
 
+/* As in the view of one profile; IDs differ between recordings, so names are compared. */
+function checkComparedProcesses() {
+    const input = (ids, samples) => encoder.encode(Array.from({ length: samples }, (_, i) => {
+        const [comm, pid, tid] = [["web", ids, ids], ["web", ids, ids + 1], ["db", ids + 5, ids + 5], ["db", ids + 5, ids + 5]][i % 4];
+        const name = tid === ids + 1 ? "pool" : comm;
+        return `${name} ${pid}/${tid} [000] ${(50 + i / 100).toFixed(6)}: 10000000 cpu-clock:\n\tffffaa work+0x1 (/bin/${comm})\n\tffff01 main+0x2 (/bin/${comm})\n`;
+    }).join("\n"));
+    const core = new Core(), wrong = [];
+    const same = (what, got, expected) => {
+        if (JSON.stringify(got) !== JSON.stringify(expected))
+            wrong.push(`${what}: ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
+    };
+    const levels = (node = 0, depth = 3) => Object.fromEntries(core.json("core_children", 0, node).map((row) =>
+        [`${row.function.name} ${row.function.kind} ${row.base_total}-${row.total}`, depth > 1 ? levels(row.node, depth - 1) : 0]).sort());
+    core.open(input(10, 400), "after.perf");
+    same("several processes", core.open(input(70, 200), "before.perf", 65536, 1).several_processes, true);
+    const shown = core.json("core_show", "[]", 0, 0, 1);
+    same("by process", [shown.by_process, shown.total, shown.base_total], [true, 4e9, 2e9]);
+    const main = (before, after) => ({ [`main user ${before}e9-${after}e9`]: 0 });
+    const rounded = JSON.parse(JSON.stringify(levels()).replace(/(\d+)00000000\b/g, (_, x) => `${x / 10}e9`));
+    same("levels", rounded, { "db process 1e9-2e9": { "main user 1e9-2e9": { "work user 1e9-2e9": 0 } },
+        "web process 1e9-2e9": { "pool thread 0.5e9-1e9": main(0.5, 1), "web (thread) thread 0.5e9-1e9": main(0.5, 1) } });
+    same("without levels", [core.json("core_show", "[]", 0, 0, 0).by_process, Object.keys(levels())], [false, ["main user 2000000000-4000000000"]]);
+    const db = core.json("core_show", JSON.stringify([{ verb: "comm", text: "db" }]), 0, 0, 1);
+    same("one process", [db.by_process, db.total, db.base_total], [false, 2e9, 1e9]);
+    core.json("core_show", "[]", 0, 0, 1);
+    const [owner] = core.json("core_children", 0, 0).filter((row) => row.function.name === "web");
+    same("ids", [owner.function.ids, owner.function.process_label], ["", undefined]);
+    core.open(recorded(2, 200), "after.txt");
+    same("two programs", core.open(recorded(5, 200), "before.txt", 65536, 1).several_processes, false);
+    report("a comparison of several processes begins with their names, then those of their threads", wrong.join("\n"));
+}
+
 /* One call answers what would take several: it replies the same as they do. */
 function checkAtOnce() {
     const core = new Core(), wrong = [];
@@ -1271,6 +1304,7 @@ checkNarrowed();
 checkAside();
 checkLanes();
 checkProcessFrames();
+checkComparedProcesses();
 checkTracks();
 checkTrackWindows();
 checkMachineSums();

@@ -58,7 +58,7 @@ static bool list_threads(struct grouping *g)
     if (g->scratch.failed)
         return false;
     for (size_t i = 0; i < p->sample_count; i++)
-        if (p->samples[i].event == g->shown->event)
+        if (shown_has(g->shown, p->samples[i].event))
             g->samples[p->samples[i].thread] += p->samples[i].count;
     for (uint32_t i = 1; i < n; i++)
         if (g->samples[i])
@@ -215,6 +215,23 @@ bool owners_init(struct shown *s)
     return ok;
 }
 
+size_t process_numbers(const struct profile *p, event_id event, int64_t *numbers)
+{
+    struct shown s = {.p = p, .event = event};
+    struct grouping g = {.shown = &s};
+    size_t processes = list_threads(&g) ? name_processes(&g) : 0;
+    for (size_t i = 0; i < p->thread_count; i++)
+        numbers[i] = ID_NONE;
+    for (size_t i = 0; processes && i < g.count; i++) {
+        struct str name = profile_string(p, g.name[g.order[i]]);
+        if (thread_of(&g, i)->pid != ID_NONE)
+            numbers[g.order[i]] =
+                label_process_number(name.len ? name : STR("(no name)"));
+    }
+    arena_deinit(&g.scratch);
+    return processes;
+}
+
 const struct owner *owner_of(const struct shown *s, string_id label)
 {
     for (size_t i = 0; i < s->owner_count; i++)
@@ -286,24 +303,29 @@ static uint32_t node_of(struct grafting *g, thread_id thread, uint32_t path)
     return g->last_node = g->node_of_pair[pair];
 }
 
+static bool reserve_weights(struct shown *s, size_t nodes, size_t *cap, size_t *base_cap)
+{
+    return ARRAY_RESERVE_ZEROED(&s->arena, s->self, *cap, nodes) &&
+           (!s->base || ARRAY_RESERVE_ZEROED(&s->arena, s->base_self, *base_cap, nodes));
+}
+
 bool owners_graft(struct shown *s, shown_add add)
 {
     struct grafting g = {.shown = s, .last_thread = NONE};
     const struct sample *first = s->p->samples;
     g.caches = s->p->sample_count && (first->time != TIME_NONE || first->cpu == CPU_NONE);
-    size_t cap = 0;
+    size_t cap = 0, base_cap = 0;
     g.root_of_thread =
         arena_zalloc(&g.scratch, s->p->thread_count + 1, sizeof *g.root_of_thread);
     bool ok = g.root_of_thread && trie_init(&g.nodes, &s->arena) &&
-              trie_init(&g.pairs, &g.scratch) &&
-              ARRAY_RESERVE_ZEROED(&s->arena, s->self, cap, 1);
+              trie_init(&g.pairs, &g.scratch) && reserve_weights(s, 1, &cap, &base_cap);
     for (size_t i = 0; ok && i < s->p->sample_count; i++) {
         const struct sample *sample = &s->p->samples[i];
-        if (sample->event != s->event)
+        if (!shown_has(s, sample->event))
             continue;
         uint32_t path = path_of_stack(&s->paths, sample->stack);
         uint32_t node = node_of(&g, sample->thread, path);
-        ok = ARRAY_RESERVE_ZEROED(&s->arena, s->self, cap, g.nodes.count);
+        ok = reserve_weights(s, g.nodes.count, &cap, &base_cap);
         if (ok)
             add(s, sample, node);
     }

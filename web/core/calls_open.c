@@ -57,11 +57,10 @@ void EXPORT(core_cancel)(void)
 
 static bool compare(void)
 {
-    struct diff_options options = {.threads = THREAD_COMM};
     retire(&core.both);
     if (!core.opened[1])
         return true;
-    core.both = transform_diff(core.opened[1], core.opened[0], &options, &core.err);
+    core.both = comparison_whole(core.opened[1], core.opened[0], &core.err);
     return core.both != NULL;
 }
 

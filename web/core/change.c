@@ -3,6 +3,7 @@
  * have an effect, and its noise is measured. */
 #include "transform/transform.h"
 #include "web/core/core.h"
+#include "web/core/label_process.h"
 
 #define FULL_TONE 0.1 /* the change of a share that has the strongest colour */
 
@@ -35,7 +36,37 @@ struct profile *comparison_profile(const struct comparison *c, struct error *err
 {
     struct diff_options options = {.threads = THREAD_COMM,
                                    .events = {c->events[0], c->events[1]}};
-    return transform_diff(c->sides[0], c->sides[1], &options, err);
+    struct arena scratch = ARENA_INIT;
+    size_t processes[2];
+    int64_t *numbers[2];
+    for (unsigned i = 0; i < 2; i++) {
+        const struct profile *side = c->sides[i];
+        numbers[i] = arena_alloc(&scratch, (side->thread_count + 1) * sizeof **numbers);
+        processes[i] = numbers[i] ? process_numbers(side, c->events[i], numbers[i]) : 0;
+        options.processes[i] = numbers[i];
+    }
+    /* two programs, or two versions of one, are compared function by function */
+    if (processes[0] < 2 && processes[1] < 2)
+        options.processes[0] = options.processes[1] = NULL;
+    struct profile *p =
+        scratch.failed ? NULL : transform_diff(c->sides[0], c->sides[1], &options, err);
+    if (scratch.failed)
+        error_memory(err);
+    arena_deinit(&scratch);
+    if (p && !label_process_keep_names(p)) {
+        profile_destroy(p);
+        error_memory(err);
+        return NULL;
+    }
+    return p;
+}
+
+struct profile *comparison_whole(struct profile *before, struct profile *after,
+                                 struct error *err)
+{
+    struct comparison c = {.opened = {before, after}, .sides = {before, after}};
+    choose_events(&c, 0);
+    return comparison_profile(&c, err);
 }
 
 void comparison_deinit(struct comparison *c)

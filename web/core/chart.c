@@ -160,7 +160,7 @@ static uint32_t look_of(const struct chart *c, const struct shown *s,
     uint32_t waits = t && t->waiting && !c->before ? waits_of(t, node) : 0;
     if ((span->look & SPAN_OFF || waits >> 16 & DRAWN_OFF) && kind < KIND_PROCESS)
         flags |= DRAWN_OFF;
-    if (looks->by == TONE_SELF && t)
+    if (looks->by == TONE_SELF && t && kind < KIND_PROCESS)
         tone = t->total[node] > 0 ? (uint32_t)(t->self[node] / t->total[node] * 255) : 0;
     if (looks->by == TONE_CHANGE && t && t->base_total && s->changes.made) {
         struct change change =

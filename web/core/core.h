@@ -104,7 +104,12 @@ bool comparison_init(struct comparison *c, struct profile *before, struct profil
                      struct str filters, event_id event, struct error *err);
 void comparison_deinit(struct comparison *c);
 
-/* The differential profile, which the caller owns. */
+/* Without filters and with the first event. */
+struct profile *comparison_whole(struct profile *before, struct profile *after,
+                                 struct error *err);
+
+/* The differential profile, which the caller owns. If a side has several processes, those of one
+ * name are one process. */
 struct profile *comparison_profile(const struct comparison *c, struct error *err);
 
 enum part { PART_SELF, PART_TOTAL };
@@ -161,12 +166,16 @@ struct shown {
         *waits; /* by node: it contains the reason of a wait; NULL: none, or all wait */
 };
 
-/* With `by_process`, profiles of several processes begin with process and thread; a
- * comparison does not. */
+/* With `by_process`, profiles of several processes begin with process and thread. */
 bool shown_init(struct shown *s, const struct profile *p, event_id event, bool count,
                 bool by_process, struct error *err);
 void shown_deinit(struct shown *s);
 double shown_weight(const struct shown *s, const struct sample *sample);
+
+static inline bool shown_has(const struct shown *s, event_id event)
+{
+    return event == s->event || (s->base && event == s->base);
+}
 
 static inline string_id shown_label(const struct shown *s, uint32_t node)
 {
@@ -177,6 +186,10 @@ static inline string_id shown_label(const struct shown *s, uint32_t node)
 /* by_process.c: the labels of processes and threads; none if there is only one process.
  * False if out of memory. */
 bool owners_init(struct shown *s);
+
+/* By thread of the profile: a number of its process that stands for the name (see
+ * label_process.h), or ID_NONE. Returns the number of processes with samples of the event. */
+size_t process_numbers(const struct profile *p, event_id event, int64_t *numbers);
 
 /* NULL if the label is of a function. */
 const struct owner *owner_of(const struct shown *s, string_id label);

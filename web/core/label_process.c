@@ -32,17 +32,36 @@ static bool has_label(const struct splitting *s)
     return false;
 }
 
+int64_t label_process_number(struct str name)
+{
+    if (!names.arena && !strings_init(&names, &names_arena))
+        return ID_NONE;
+    string_id id = strings_add(&names, name);
+    return id ? ID_NONE - (int64_t)id : ID_NONE;
+}
+
+bool label_process_keep_names(struct profile *p)
+{
+    for (size_t i = 1; i < p->thread_count; i++) {
+        int64_t name = ID_NONE - p->threads[i].pid;
+        if (is_label_process(p->threads[i].pid) && (uint64_t)name < names.count &&
+            !strings_add(&p->strings, strings_get(&names, (string_id)name)))
+            return false;
+    }
+    return true;
+}
+
 /* The thread of a pair that is new: the original thread for the first of its pairs. */
 static thread_id add_pair(struct splitting *s, thread_id thread, label_id label)
 {
     struct profile *p = s->p;
-    string_id name =
-        label ? strings_add(&names, profile_string(p, p->labels[label].text)) : 0;
+    int64_t pid =
+        label ? label_process_number(profile_string(p, p->labels[label].text)) : ID_NONE;
     uint64_t *is_used = idmap_put(&s->pairs, &s->scratch, UINT64_MAX - thread);
     if (!is_used)
         return thread;
     struct thread split = p->threads[thread];
-    split.pid = name ? ID_NONE - (int64_t)name : ID_NONE;
+    split.pid = pid;
     if (thread && !*is_used) {
         *is_used = 1;
         p->threads[thread] = split;
@@ -82,12 +101,10 @@ bool label_processes(struct profile *p)
     struct splitting s = {.p = p, .cap = p->thread_count};
     if (!has_no_ids(p))
         return true;
-    if (!names.arena && !strings_init(&names, &names_arena))
-        return false;
     s.process = label_sets_find(p, STR(PROCESS_LABEL), &s.scratch);
     if (s.process && has_label(&s))
         split_threads(&s);
-    bool ok = !s.scratch.failed && !p->arena.failed;
+    bool ok = !s.scratch.failed && !p->arena.failed && !names_arena.failed;
     arena_deinit(&s.scratch);
     return ok;
 }

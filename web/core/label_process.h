@@ -24,6 +24,12 @@ static inline bool is_label_process(int64_t pid)
     return pid < ID_NONE;
 }
 
+/* The number that stands for the name; ID_NONE without a name, or out of memory. */
+int64_t label_process_number(struct str name);
+
+/* Adds the names of such processes to the strings of the profile. False when out of memory. */
+bool label_process_keep_names(struct profile *p);
+
 /* The name of such a process in this profile; 0 if it has no such string. */
 string_id label_process_name(const struct profile *p, int64_t pid);
 

@@ -248,7 +248,8 @@ static void reply_owner(struct json_writer *w, const struct shown *s,
     json_member_str(w, "kind", o->process ? STR("process") : STR("thread"));
     json_member_str(w, "ids", output_contents(&ids));
     int64_t pid = s->p->threads[s->owner_threads[o->first]].pid;
-    if (o->process && is_label_process(pid))
+    if (o->process && is_label_process(pid) &&
+        !s->base) /* a comparison has no such label */
         json_member_str(w, "process_label",
                         profile_string(s->p, label_process_name(s->p, pid)));
     w->out->failed |= ids.failed;

@@ -2,6 +2,7 @@
 #include "web/core/state.h"
 #include "base/hash.h"
 #include "base/sort.h"
+#include "web/core/label_process.h"
 #include <stdlib.h>
 
 struct core core;
@@ -222,11 +223,23 @@ bool need_waits(void)
     return samples && waits_init(&core.waits, &core.shown, samples, &core.err);
 }
 
+/* The number of the process with that name among the tracks; 255: of none. */
+static uint8_t track_named(struct str name)
+{
+    const struct tracks *t = &core.tracks[0];
+    for (size_t i = 0; name.len && i < t->process_count && i < 255; i++)
+        if (str_equal(profile_string(core.opened[0], t->processes[i].name), name))
+            return (uint8_t)i;
+    return 255;
+}
+
 /* The number of its process among the tracks; 255: of none. */
 static uint8_t track_of(const struct owner *o)
 {
     const struct shown *s = &core.shown;
     const struct thread *first = &s->p->threads[s->owner_threads[o->first]];
+    if (s->base) /* its processes have names only */
+        return track_named(profile_string(s->p, label_process_name(s->p, first->pid)));
     const uint64_t *process =
         core.tracks[0].timed && o->count
             ? idmap_find(&core.tracks[0].process_of_pid, (uint64_t)first->pid)
@@ -350,7 +363,8 @@ static uint8_t category_of(string_id label, const struct frame *f, uint32_t hash
 static uint8_t tone_of(string_id label)
 {
     const struct shown *s = &core.shown;
-    if (s->kind_of_label[label] >= KIND_PROCESS)
+    bool owner = s->kind_of_label[label] >= KIND_PROCESS;
+    if (owner && core.tone_by != TONE_CHANGE)
         return track_of(owner_of(s, label));
     const struct frame *f = &s->p->frames[s->frame_of_label[label]];
     struct str text = strings_get(&s->paths.labels, label);

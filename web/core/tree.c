@@ -16,6 +16,11 @@ double shown_weight(const struct shown *s, const struct sample *sample)
 static void add_sample(struct shown *s, const struct sample *sample, uint32_t node)
 {
     double weight = shown_weight(s, sample);
+    if (s->base && sample->event == s->base) {
+        s->base_self[node] += weight;
+        s->base_total += weight;
+        return;
+    }
     bool counts = s->event && s->p->events[s->event].unit == UNIT_COUNT;
     s->self[node] += weight;
     s->total += weight;
@@ -38,12 +43,8 @@ static bool share_paths(struct shown *s)
     for (size_t i = 0; i < p->sample_count; i++) {
         const struct sample *sample = &p->samples[i];
         uint32_t path = path_of_stack(&s->paths, sample->stack);
-        if (sample->event == s->event) {
+        if (shown_has(s, sample->event))
             add_sample(s, sample, path);
-        } else if (s->base && sample->event == s->base) {
-            s->base_self[path] += shown_weight(s, sample);
-            s->base_total += shown_weight(s, sample);
-        }
     }
     return true;
 }
@@ -130,7 +131,7 @@ bool shown_init(struct shown *s, const struct profile *p, event_id event, bool c
     }
     if (!paths_init(&s->paths, p, &style, err))
         return false;
-    if (by_process && !s->base && !owners_init(s))
+    if (by_process && !owners_init(s))
         return error_memory(err);
     if (!allocate_labels(s) ||
         !(s->owner_count ? owners_graft(s, add_sample) : share_paths(s)))

@@ -44,7 +44,8 @@ export function coloredBoxes(app: App, kind: Chart, drawing: Drawing, boxes: Box
         const look = words[at + 5] as number;
         const frame = (look >>> 8) & 255;
         const flags = look >>> 16;
-        let color = frame === Owner.Process || frame === Owner.Thread ? faded(ownerColor(app, frame, look & 255))
+        const owner = frame === Owner.Process || frame === Owner.Thread;
+        let color = owner && state.color !== Tone.Change ? faded(ownerColor(app, frame, look & 255))
             : flags & OFF ? ((sizes[at + 1] as number) < NARROW ? narrowOff : off)[(look & 255) % 5] as number
             : flags & (UNKNOWN | CUT) && named ? unknown
             : frame === IDLE ? idle : (plain[look & 255] as number);

@@ -24,7 +24,7 @@ export function ownerFilter(f: FunctionInfo): Filter | null {
         return null;
     if (f.process_label !== undefined)
         return { verb: "label", text: `process=${f.process_label}` };
-    return f.ids ? { verb: f.kind === "process" ? "pid" : "tid", text: f.ids } : { verb: "comm", text: f.name };
+    return f.ids ? { verb: f.kind === "process" ? "pid" : "tid", text: f.ids } : { verb: "comm", text: f.name.replace(/( \((process|thread)\))+$/, "") }; /* without what makes the label unique */
 }
 
 export class Filters {

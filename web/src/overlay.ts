@@ -5,7 +5,7 @@ import { css, type Ink, ink } from "./colors";
 import { tokens } from "./tokens";
 import { axisText, threadName, weight } from "./format";
 import { Measure } from "./measure";
-import { BOX_WORDS, Chart, CUT, type Lane, MATCH, OFF, Owner, SAME, UNKNOWN } from "./protocol";
+import { BOX_WORDS, Chart, CUT, type Lane, MATCH, OFF, Owner, SAME, Tone, UNKNOWN } from "./protocol";
 import { heights } from "./density";
 import { RULER } from "./viewport";
 
@@ -178,7 +178,7 @@ export class Overlay {
             pen.fillStyle = css(colors.page);
             pen.fillRect(left - 2, y + 2, this.measure.width(name, room) + 4, heights.box - 5);
         }
-        pen.fillStyle = ((look >>> 8) & 255) === Owner.Process ? ON_STRIP : colors.text;
+        pen.fillStyle = ((look >>> 8) & 255) === Owner.Process && this.chart.app.state.color !== Tone.Change ? ON_STRIP : colors.text;
         pen.fillText(name, left, y + heights.box / 2);
     }
 

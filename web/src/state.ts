@@ -106,7 +106,7 @@ export const START: ViewState = {
 
 /* Whether there are outermost levels to show or to hide. */
 export function severalProcesses(app: { profile: ProfileInfo | null; comparedWith: string; state: ViewState }): boolean {
-    return (app.profile?.several_processes ?? false) && !app.comparedWith && !app.state.filters.some((f) => f.verb === "threads" || f.verb === "reverse");
+    return (app.profile?.several_processes ?? false) && !app.state.filters.some((f) => f.verb === "threads" || f.verb === "reverse");
 }
 
 /* Only what differs from the default; with a zoom also whether there are processes. */
