@@ -107,7 +107,7 @@ static bool blocks_grow(struct heap_blocks *b)
 {
     struct heap_blocks larger = {.mask = b->slots ? 2 * b->mask + 1 : 255,
                                  .count = b->count};
-    if (b->slots && b->count * 2 < b->mask + 1)
+    if (b->slots && b->count * 3 < (b->mask + 1) * 2)
         return true;
     larger.slots = arena_zalloc(&larger.arena, larger.mask + 1, sizeof *larger.slots);
     if (!larger.slots) {
@@ -145,6 +145,29 @@ static void block_remove(struct heap_blocks *b, struct heap_block *block)
 }
 
 /* --- Totals ------------------------------------------------------------------------- */
+
+/* How many allocations the sample stands for. */
+static double weight_of(const struct heap_events *e, uint64_t size)
+{
+    double mean = (double)e->sample_bytes;
+    return e->sample_bytes && size ? -1 / expm1(-(double)size / mean) : 1;
+}
+
+/* Bytes of all allocations that the sample stands for. */
+static double weighted(const struct heap_events *e, uint64_t size)
+{
+    return nearbyint((double)size * weight_of(e, size));
+}
+
+static uint64_t size_of(const struct heap_block *block)
+{
+    return (uint64_t)block->size_high << 32 | block->size_low;
+}
+
+static double bytes_of(const struct heap_events *e, const struct heap_block *block)
+{
+    return weighted(e, size_of(block));
+}
 
 /* What happens at a site now. */
 static struct heap_slice *slice_at(struct heap_events *e, uint32_t site, uint64_t time)
@@ -184,9 +207,10 @@ static void end_process(struct heap_events *e, struct heap_process *p)
         const struct heap_block *block = &p->blocks.slots[i];
         if (!block->address)
             continue;
-        change_live(e, block->site, -block->bytes);
-        e->sites[block->site].leaked += block->bytes;
-        slice_at(e, block->site, block->time)->leaked += block->bytes;
+        double bytes = bytes_of(e, block);
+        change_live(e, block->site, -bytes);
+        e->sites[block->site].leaked += bytes;
+        slice_at(e, block->site, block->time)->leaked += bytes;
     }
     arena_deinit(&p->blocks.arena);
     p->blocks = (struct heap_blocks){.slots = NULL};
@@ -477,13 +501,6 @@ static uint32_t site_of(struct heap_events *e, uint32_t group, uint64_t size)
     return group ? *site : 0;
 }
 
-/* How many allocations the sample stands for. */
-static double weight_of(const struct heap_events *e, uint64_t size)
-{
-    double mean = (double)e->sample_bytes;
-    return e->sample_bytes && size ? -1 / expm1(-(double)size / mean) : 1;
-}
-
 /* A block is removed if it is not newer than the record. */
 static bool release(struct heap_events *e, struct heap_process *p, uint64_t address,
                     uint64_t time, struct heap_block *released)
@@ -492,7 +509,7 @@ static bool release(struct heap_events *e, struct heap_process *p, uint64_t addr
     if (!block || block->time > time)
         return false;
     *released = *block;
-    change_live(e, block->site, -block->bytes);
+    change_live(e, block->site, -bytes_of(e, block));
     block_remove(&p->blocks, block);
     return true;
 }
@@ -508,11 +525,12 @@ static void add_block(struct heap_events *e, struct heap_process *p,
     }
     struct heap_block *slot = &p->blocks.slots[slot_of(&p->blocks, block->address)];
     if (slot->address)
-        change_live(e, slot->site, -slot->bytes); /* the record of its release was lost */
+        change_live(e, slot->site,
+                    -bytes_of(e, slot)); /* the record of its release was lost */
     else
         p->blocks.count++;
     *slot = *block;
-    change_live(e, block->site, block->bytes);
+    change_live(e, block->site, bytes_of(e, block));
     note_peak(e);
 }
 
@@ -560,7 +578,7 @@ static uint32_t find_group(struct heap_events *e, const struct heap_origin *from
 static void allocate(struct heap_events *e, const struct heap_origin *from,
                      struct heap_process *p, const struct heap_entry *r)
 {
-    double weight = weight_of(e, r->size), bytes = nearbyint((double)r->size * weight);
+    double weight = weight_of(e, r->size), bytes = weighted(e, r->size);
     uint32_t site = site_of(e, find_group(e, from, p, r), r->size);
     if (!site) {
         e->failed = true;
@@ -581,8 +599,8 @@ static void allocate(struct heap_events *e, const struct heap_origin *from,
                   &(struct heap_block){.address = r->address,
                                        .time = r->time,
                                        .site = site,
-                                       .count = (float)weight,
-                                       .bytes = bytes});
+                                       .size_high = (uint16_t)(r->size >> 32),
+                                       .size_low = (uint32_t)r->size});
 }
 
 /* Counts a release of a block with a lifetime of that class; with -1, it did not happen. */
@@ -590,8 +608,8 @@ static void count_release(struct heap_events *e, const struct heap_block *block,
                           unsigned lifetime, double sign)
 {
     struct heap_releases *releases = &e->releases[block->site];
-    releases->bytes[lifetime] += sign * block->bytes;
-    releases->count[lifetime] += sign * (double)block->count;
+    releases->bytes[lifetime] += sign * bytes_of(e, block);
+    releases->count[lifetime] += sign * weight_of(e, size_of(block));
 }
 
 static unsigned lifetime_of(const struct heap_events *e, const struct heap_block *block,

@@ -54,15 +54,18 @@ struct heap_file {
     bool is_recorder; /* libstoke_heap.so itself */
 };
 
-/* A live block; address 0: an empty slot. */
+/* A live block; address 0: an empty slot. A program may have millions of them: what its
+ * size tells, how many allocations and bytes it stands for, is not kept. */
 struct heap_block {
-    uint64_t address, time;
+    uint64_t time;
+    uint64_t address : HEAP_ADDRESS_BITS;
+    uint64_t size_high : 16;
+    uint32_t size_low; /* no block is larger than the addresses allow */
     uint32_t site;
-    float count;  /* of allocations that it stands for */
-    double bytes; /* weighted */
 };
 
-/* Open addressing; the slots have no gap between a block and its hash. */
+/* Open addressing; the slots have no gap between a block and its hash. At most two thirds
+ * of them are used. */
 struct heap_blocks {
     struct heap_block *slots;
     size_t mask, count;
