@@ -54,8 +54,8 @@ struct heap_file {
     bool is_recorder; /* libstoke_heap.so itself */
 };
 
-/* A live block; address 0: an empty slot. A program may have millions of them: what its
- * size tells, how many allocations and bytes it stands for, is not kept. */
+/* A live block; address 0: an empty slot. A program may have millions of them. The number of
+ * allocations and bytes that a block stands for follows from its size and is not stored. */
 struct heap_block {
     uint64_t time;
     uint64_t address : HEAP_ADDRESS_BITS;
