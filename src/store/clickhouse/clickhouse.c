@@ -123,7 +123,8 @@ static void describe_users(const struct clickhouse_store *s, uint64_t version,
         "users      CREATE USER stoke_agent IDENTIFIED BY '...';\n"
         "           GRANT INSERT ON %s.* TO stoke_agent;\n"
         "           GRANT SELECT(version) ON %s.schema_version TO stoke_agent;\n"
-        "           GRANT SELECT(day, hour, block) ON %s.samples TO stoke_agent;\n"
+        "           GRANT SELECT(day, hour, at, stream, block) ON %s.samples TO "
+        "stoke_agent;\n"
         "           CREATE USER stoke_reader IDENTIFIED BY '...' SETTINGS "
         "readonly = 1;\n"
         "           GRANT SELECT ON %s.* TO stoke_reader;\n",

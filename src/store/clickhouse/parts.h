@@ -16,7 +16,7 @@
 #include "store/store.h"
 
 #define CLICKHOUSE_SCHEME "clickhouse://"
-#define CLICKHOUSE_VERSION 1 /* of the tables */
+#define CLICKHOUSE_VERSION 2 /* of the tables */
 #define CLICKHOUSE_DAY 86400 /* s: a partition */
 
 /* --- The address (address.c) ------------------------------------------------------------ */

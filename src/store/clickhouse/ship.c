@@ -28,7 +28,7 @@ static const char *const statements[CLICKHOUSE_TABLES] = {
         "INSERT INTO metrics (day, host, step, start, writer, version, "
         "data) FORMAT RowBinary",
     [CLICKHOUSE_SAMPLES] =
-        "INSERT INTO samples (day, second, series, stack, block, count, "
+        "INSERT INTO samples_in (day, second, series, stack, block, count, "
         "weight) FORMAT RowBinary",
 };
 
