@@ -61,7 +61,7 @@ static bool reserve(struct breakdown *b, const struct breakdown *other)
     for (size_t i = 0; i < b->other_count; i++)
         b->others[i].rows = with_room(a, b->others[i].rows, b->row_count, rows,
                                       sizeof *b->others[i].rows);
-    return !a->failed;
+    return b->rows && b->groups && !a->failed;
 }
 
 /* By group of the other breakdown: the group here, new ones at the end; 0: not yet known. */
