@@ -397,6 +397,7 @@ static struct sort_key *group_samples(struct breakdown *b, const struct stacks *
     }
     b->groups = groups.items;
     b->group_count = groups.count;
+    b->group_cap = groups.cap;
     if (b->arena.failed || scratch->failed)
         return NULL;
     sort_keys(keys, *count, other);
@@ -572,6 +573,7 @@ static bool make_rows(struct breakdown *b, const struct growing *g)
             n->row = number;
         }
     }
+    b->row_cap = table.cap;
     return list_nodes(b);
 }
 
@@ -635,9 +637,11 @@ static int compare_values(const struct breakdown *b, const struct breakdown_row 
 struct breakdown_figures breakdown_figures(const struct breakdown *b,
                                            const struct breakdown_row *row, size_t number)
 {
-    if (number > 0)
-        return b->others[number - 1].rows[row - b->rows];
-    return (struct breakdown_figures){row->samples, row->self, row->total};
+    size_t at = (size_t)(row - b->rows);
+    if (number == 0)
+        return (struct breakdown_figures){row->samples, row->self, row->total};
+    const struct breakdown_other *o = &b->others[number - 1];
+    return at < o->row_count ? o->rows[at] : (struct breakdown_figures){.samples = 0};
 }
 
 static int compare_figures(const struct breakdown *b, const struct breakdown_row *x,

@@ -91,6 +91,7 @@ struct breakdown_other {
     uint64_t samples;
     double total, left_out;
     struct breakdown_figures *rows; /* by row */
+    size_t row_count;               /* later rows have no samples of this event */
 };
 
 /* For every table [0] is "none". */
@@ -113,7 +114,7 @@ struct breakdown {
     uint32_t *row_nodes, *order; /* order: indexes of rows, the largest first */
     size_t symbol_count, group_count, location_count, node_count, row_count;
     struct breakdown_other *others; /* of breakdown_add_event */
-    size_t other_count, other_cap;
+    size_t other_count, other_cap, row_cap, group_cap;
     size_t sorted_by; /* the event that sorts rows: 0: `event`, n: others[n - 1] */
 };
 

@@ -39,29 +39,17 @@ static bool index_rows(const struct breakdown *b, struct index *index, size_t mo
     return true;
 }
 
-static void *with_room(struct arena *a, const void *items, size_t count, size_t more,
-                       size_t size)
-{
-    void *grown = arena_zalloc(a, count + more, size);
-    if (grown && count)
-        memcpy(grown, items, count * size);
-    return grown;
-}
-
 /* Makes room for as many rows and groups as the other breakdown has. */
 static bool reserve(struct breakdown *b, const struct breakdown *other)
 {
-    struct arena *a = &b->arena;
-    size_t rows = other->row_count;
-    b->rows = with_room(a, b->rows, b->row_count, rows, sizeof *b->rows);
-    b->groups = with_room(a, b->groups, b->group_count, other->group_count + 1,
-                          sizeof *b->groups);
+    size_t rows = b->row_count + other->row_count;
+    size_t groups = b->group_count + other->group_count + 1;
+    if (!ARRAY_RESERVE(&b->arena, b->rows, b->row_cap, rows) ||
+        !ARRAY_RESERVE(&b->arena, b->groups, b->group_cap, groups))
+        return false;
     if (b->group_count == 0) /* [0] is "none" */
-        b->group_count = 1;
-    for (size_t i = 0; i < b->other_count; i++)
-        b->others[i].rows = with_room(a, b->others[i].rows, b->row_count, rows,
-                                      sizeof *b->others[i].rows);
-    return b->rows && b->groups && !a->failed;
+        b->groups[b->group_count++] = (struct breakdown_values){{0}};
+    return b->rows && b->groups;
 }
 
 /* By group of the other breakdown: the group here, new ones at the end; 0: not yet known. */
@@ -116,6 +104,7 @@ static bool add(struct breakdown *b, const struct breakdown *other, struct arena
     if (!added->rows)
         return false;
     take_rows(b, other, &index, groups);
+    added->row_count = b->row_count;
     b->calls |= other->calls;
     return true;
 }

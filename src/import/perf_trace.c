@@ -37,7 +37,7 @@ struct entry {
 
 #define MS_MAX 1e12 /* perf prints larger ones where it subtracted a later time */
 
-/* False if the text is no number of ms, and not "?" or empty, for what is not known: -1. */
+/* Parses a number of ms; "?" and an empty text are unknown: -1. False for other texts. */
 static bool parse_ms(struct str text, double *ns)
 {
     double ms;
@@ -200,7 +200,7 @@ static void perf_trace_line(struct stacktext *t, struct str line)
         take_frame(r, str_trim(line));
         return;
     }
-    end_stack(r); /* what is no event is output of the program */
+    end_stack(r); /* lines that are not events are output of the program */
     if (parse_entry(line, &e) && !str_ends(line, STR(" ...")))
         begin_stack(r, &e);
 }

@@ -16,7 +16,7 @@
  * are adjacent. The series and the block are one column, because a repeated value costs three
  * bytes, of any length. From the block is subtracted how many windows of 10 seconds the hour had:
  * the blocks of an agent then have the same number. Writers insert into samples_in, which stores
- * nothing. Blocks that are in a spool can be stored therefore if the columns change. */
+ * nothing: blocks in a spool still fit when the columns of `samples` change. */
 #define BLOCKS_BEFORE_AT "bitShiftLeft(toUInt64(intDiv(at, 10)), 16)"
 #define BLOCKS_BEFORE_SECOND "bitShiftLeft(toUInt64(intDiv(second % 3600, 10)), 16)"
 
