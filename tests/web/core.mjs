@@ -923,6 +923,28 @@ function checkNarrowed() {
     report("a filter of threads or of a span leaves the same samples without reading all", wrong.join("\n"));
 }
 
+/* Colours are chosen by module, and by name if most stacks are of one module. */
+function checkAutomaticColour() {
+    const wrong = [];
+    const sample = (...frames) => `p 1/1 [000] 1.0: 1 cycles:\n${frames.map(([name, module]) => `\t1000 ${name} (${module})\n`).join("")}\n`;
+    const drawn = (text, by) => {
+        const core = new Core();
+        core.open(encoder.encode(text), "perf.txt");
+        core.json("core_show", "[]", 0, 0);
+        core.call("core_color", by);
+        const { to } = core.json("core_chart", 0, 0);
+        core.call("core_draw", 0, 0, to, 1000, 0, 99);
+        return [...core.reply()].join();
+    };
+    const names = ["main", "parse", "lex", "render", "draw", "fill", "sort", "hash", "read"];
+    const one = names.map((name) => sample([name, "/bin/a"], ["main", "/bin/a"])).join("");
+    const several = names.map((name, at) => sample([name, at % 2 ? "/lib/b.so" : "/lib/c.so"], ["main", "/bin/a"])).join("");
+    for (const [what, text, by] of [["one module", one, 0], ["several modules", several, 1]])
+        if (drawn(text, 5) !== drawn(text, by) || drawn(text, 0) === drawn(text, 1))
+            wrong.push(what);
+    report("the colour is chosen by the number of modules", wrong.join("\n"));
+}
+
 /* The whole profile is shown again after a part of it, also with another event or profile. */
 function checkAside() {
     const core = new Core(), wrong = [];
@@ -1301,6 +1323,7 @@ checkIdle();
 checkCondensed();
 checkAtOnce();
 checkNarrowed();
+checkAutomaticColour();
 checkAside();
 checkLanes();
 checkProcessFrames();

@@ -347,8 +347,9 @@ struct window {
     uint32_t first_row, last_row; /* last_row is exclusive */
 };
 
-/* What determines the colour of boxes. */
-enum tone_by { TONE_NAME, TONE_MODULE, TONE_KIND, TONE_SELF, TONE_CHANGE };
+/* What determines the colour of boxes. TONE_AUTO: the module, or the name if most stacks are
+ * of one module. */
+enum tone_by { TONE_NAME, TONE_MODULE, TONE_KIND, TONE_SELF, TONE_CHANGE, TONE_AUTO };
 
 /* By name and by module, a tone is a category and, in the high bits, a variant of it, so
  * that neighbours differ. */

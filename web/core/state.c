@@ -261,6 +261,7 @@ static bool more_stacks(const void *context, uint32_t a, uint32_t b)
 }
 
 #define NO_CATEGORY 255
+#define MOST 0.8 /* of the stacks */
 
 /* The process whose program the module is; SIZE_MAX if there is none. Names of processes
  * are truncated. */
@@ -290,6 +291,15 @@ static uint8_t next_category(uint32_t *used)
     return i;
 }
 
+/* Whether the first module has most stacks; colours by module would then be one colour. */
+static bool has_most(const uint32_t *stacks, const uint32_t *order, size_t count)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < count; i++)
+        all += stacks[order[i]];
+    return stacks[order[0]] > MOST * (double)all;
+}
+
 /* The program of a process has the colour of its track. The other modules have the next
  * ones, by the number of their stacks in the opened profile: filters do not change
  * colours. */
@@ -311,6 +321,7 @@ static bool sort_modules(const struct profile *opened, uint8_t *category_of)
             order[count++] = i;
     if (ok)
         sort_u32(order, count, order + strings + 1, more_stacks, stacks);
+    core.one_module = ok && count && has_most(stacks, order, count);
     for (size_t i = 0; ok && i < count; i++) {
         size_t process = process_of(profile_string(opened, order[i]));
         category_of[order[i]] = process < CATEGORIES ? (uint8_t)process : NO_CATEGORY;
@@ -355,7 +366,8 @@ static uint8_t category_of(string_id label, const struct frame *f, uint32_t hash
     default:
         break;
     }
-    bool by_module = core.tone_by == TONE_MODULE && module;
+    bool by_module = module && (core.tone_by == TONE_MODULE ||
+                                (core.tone_by == TONE_AUTO && !core.one_module));
     return (uint8_t)((by_module ? core.categories[module] : (hash >> 16) % CATEGORIES) |
                      variant);
 }
@@ -390,7 +402,8 @@ bool need_tones(void)
         return false;
     if (core.tone_by == TONE_CHANGE && !need_functions())
         return false;
-    if (core.tone_by == TONE_MODULE && !core.categories && !need_categories())
+    bool modules = core.tone_by == TONE_MODULE || core.tone_by == TONE_AUTO;
+    if (modules && !core.categories && !need_categories())
         return error_memory(&core.err);
     core.tones = arena_zalloc(&core.tone_arena, labels, 1);
     for (string_id label = 1; core.tones && label < labels; label++)

@@ -46,6 +46,7 @@ extern struct core {
     enum tone_by tone_by;
     uint8_t *tones;      /* by label; allocated from the arena */
     uint8_t *categories; /* by string: of modules; allocated from the arena */
+    bool one_module;     /* known with the categories: it has most stacks */
     struct arena tone_arena;
     string_id chosen; /* the function whose callers and callees are shown */
     struct output reply;

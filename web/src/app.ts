@@ -120,7 +120,7 @@ export class App {
         if (slot === 0 && !begun) {
             this.name = name;
             this.comparedWith = "";
-            this.state = state ?? { ...START, view: this.state.view, color: Tone.Module };
+            this.state = state ?? { ...START, view: this.state.view, color: Tone.Auto };
         } else if (slot === 1) {
             this.comparedWith = name;
             this.state = { ...(state ?? { ...this.state, view: "changes", event: 0, wall: false, zoom: null }), color: Tone.Change };
@@ -153,7 +153,7 @@ export class App {
         return this.inTurn(async () => {
             this.profile = await this.core.alone();
             this.comparedWith = "";
-            this.state = { ...this.state, color: Tone.Module, zoom: null };
+            this.state = { ...this.state, color: Tone.Auto, zoom: null };
             this.title();
             const [, shown] = await Promise.all([this.tracks.load(false), this.show()]);
             if (!shown && this.state.preview) {
@@ -220,7 +220,7 @@ export class App {
     /* With `mayBeEmpty`: of a previewed span without samples, the page says so, and the last picture is left. */
     private async request(mayBeEmpty = false): Promise<boolean> {
         if (this.state.color === Tone.Change && !this.comparedWith)
-            this.state = { ...this.state, color: Tone.Module };
+            this.state = { ...this.state, color: Tone.Auto };
         if (this.state.view === "changes" && !this.comparedWith)
             this.state = { ...this.state, view: "left" };
         let unsearchable: unknown = null; /* the rest is shown nevertheless */

@@ -35,6 +35,7 @@ export const enum Tone {
     Kind = 2,
     Self = 3,
     Change = 4,
+    Auto = 5,
 }
 
 export const enum Sort {

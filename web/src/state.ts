@@ -91,7 +91,7 @@ export const START: ViewState = {
     order: 0,
     flame: false,
     up: false,
-    color: Tone.Module,
+    color: Tone.Auto,
     peek: false,
     sides: false,
     search: "",
@@ -142,7 +142,7 @@ export function readState(hash: string): ViewState {
     }
     if (Array.isArray(given["filters"]))
         state.filters = given["filters"].filter(isFilter).slice(0, 200);
-    for (const [key, most] of [["event", 1e6], ["order", 1], ["color", Tone.Change]] as const)
+    for (const [key, most] of [["event", 1e6], ["order", 1], ["color", Tone.Auto]] as const)
         if (Number.isInteger(given[key]) && (given[key] as number) >= 0 && (given[key] as number) <= most)
             state[key] = given[key] as number;
     if (Array.isArray(given["zoom"])) /* the first edition had no processes: a range of its flame graph */

@@ -120,6 +120,7 @@ export function ColorTools({ app }: { app: App }) {
             <Legend app={app} />
             <label class="choice">Colour:
                 <select aria-label="Colour" value={String(app.state.color)} onChange={(event) => void app.setColor(Number(event.currentTarget.value))}>
+                    <option value={String(Tone.Auto)}>automatic</option>
                     <option value={String(Tone.Module)}>module</option>
                     <option value={String(Tone.Name)}>function</option>
                     <option value={String(Tone.Kind)}>kind</option>
