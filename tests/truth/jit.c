@@ -2,9 +2,11 @@
  * tests of hostile maps replace that map.
  *
  *   jit MILLISECONDS
- *   jit MILLISECONDS gone: runs until another process has opened the map, too, for 10 s of CPU
- *                          time at most, and deletes the map at its end
+ *   jit MILLISECONDS gone: runs until a process of the same working directory (the recorder of
+ *                          the test) holds the map open, too, for 10 s of CPU time at most,
+ *                          and deletes the map at its end
  *   jit MILLISECONDS none: writes no map */
+#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +20,51 @@
 static const unsigned char code[] = {0xb9, 0x80, 0x96, 0x98, 0x00,
                                      0xff, 0xc9, 0x75, 0xfc, 0xc3};
 
+/* Whether a link of /proc leads to the path. */
+static int leads_to(const char *link, const char *path)
+{
+    char target[4096];
+    ssize_t n = readlink(link, target, sizeof target - 1);
+    return n > 0 && (target[n] = 0, strcmp(target, path) == 0);
+}
+
+static int has_open(int pid, const char *path)
+{
+    char folder[64], link[400];
+    snprintf(folder, sizeof folder, "/proc/%d/fd", pid);
+    DIR *files = opendir(folder);
+    int found = 0;
+    for (struct dirent *d; files && !found && (d = readdir(files));) {
+        snprintf(link, sizeof link, "%s/%s", folder, d->d_name);
+        found = leads_to(link, path);
+    }
+    if (files)
+        closedir(files);
+    return found;
+}
+
+/* Whether a process of this directory has the map open: others, of the whole machine, may open
+ * it as well. */
+static int is_held(const char *path)
+{
+    char here[4096], link[64];
+    DIR *processes = getcwd(here, sizeof here) ? opendir("/proc") : NULL;
+    int found = 0;
+    for (struct dirent *d; processes && !found && (d = readdir(processes));) {
+        int pid = atoi(d->d_name);
+        snprintf(link, sizeof link, "/proc/%d/cwd", pid);
+        found = pid > 0 && leads_to(link, here) && has_open(pid, path);
+    }
+    if (processes)
+        closedir(processes);
+    return found;
+}
+
 /* A recorder may not run for as long as this program does, on a busy machine. */
-static int was_opened(int watch)
+static int was_opened(int watch, const char *path)
 {
     char events[512];
-    return watch < 0 || read(watch, events, sizeof events) > 0;
+    return watch < 0 || (read(watch, events, sizeof events) > 0 && is_held(path));
 }
 
 int main(int argc, char **argv)
@@ -50,7 +92,7 @@ int main(int argc, char **argv)
             last = end + 10 * CLOCKS_PER_SEC;
     void (*run)(void);
     memcpy(&run, &room, sizeof run);
-    while (clock() < end || (!was_opened(watch) && clock() < last))
+    while (clock() < end || (!was_opened(watch, path) && clock() < last))
         run();
     if (gone)
         unlink(path);
