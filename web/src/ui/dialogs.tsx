@@ -20,7 +20,7 @@ function keepFocus(event: KeyboardEvent): void {
     if (event.key !== "Tab")
         return;
     const all = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("input, select, button, summary")]
-        .filter((one) => !(one as HTMLButtonElement).disabled);
+        .filter((one) => !(one as HTMLButtonElement).disabled && one.tabIndex >= 0);
     const edge = event.shiftKey ? all[0] : all[all.length - 1];
     if (document.activeElement !== edge)
         return;
@@ -123,6 +123,8 @@ function CommandPalette({ app }: { app: App }) {
         void found.then((names) => { if (!stale) setFunctions(names); }, () => undefined);
         return () => { stale = true; };
     }, [text]);
+    const list = useRef<HTMLDivElement>(null);
+    useEffect(() => list.current?.children[at]?.scrollIntoView({ block: "nearest" }), [at]);
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     const commands = COMMANDS.filter((c) => (!c.when || c.when(app)) && words.every((word) => c.title.toLowerCase().includes(word)))
         .map((c): Choice => ({ title: c.title, about: "", keys: c.keys.slice(0, 1), run: () => c.run(app) }));
@@ -135,7 +137,8 @@ function CommandPalette({ app }: { app: App }) {
     };
     return (
         <Dialog app={app} title="Commands">
-            <input type="text" placeholder="Command, function, thread, event or format" aria-label="Command" value={text} spellcheck={false}
+            <input type="text" role="combobox" aria-expanded={found.length > 0} aria-controls="commands" aria-activedescendant={found[at] ? `command-${at}` : undefined} autocomplete="off"
+                placeholder="Command, function, thread, event or format" aria-label="Command" value={text} spellcheck={false}
                 onInput={(event) => { setText(event.currentTarget.value); setAt(0); }}
                 onKeyDown={(event) => {
                     if (event.key === "ArrowDown")
@@ -148,14 +151,15 @@ function CommandPalette({ app }: { app: App }) {
                         return;
                     event.preventDefault();
                 }} />
-            <div class="choices" role="listbox">
+            {/* the arrow keys of the input choose: the list is not a stop of the Tab key */}
+            <div class="choices" id="commands" role="listbox" aria-label="Commands" ref={list} hidden={!found.length}>
                 {found.map((choice, i) => (
-                    <button type="button" key={`${choice.about} ${choice.title} ${i}`} role="option" aria-selected={i === at} onClick={() => run(choice)}>
+                    <button type="button" id={`command-${i}`} tabIndex={-1} key={`${choice.about} ${choice.title} ${i}`} role="option" aria-selected={i === at} onClick={() => run(choice)}>
                         <span>{choice.title}</span><em class="faint">{choice.about}</em><Keys keys={choice.keys} />
                     </button>
                 ))}
-                {!found.length && <p class="nothing">Nothing matches.</p>}
             </div>
+            <p class="nothing" role="status">{found.length ? "" : "Nothing matches."}</p>
         </Dialog>
     );
 }

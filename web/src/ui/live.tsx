@@ -74,7 +74,7 @@ function Header({ app, live }: { app: App; live: Live }) {
 
 function Bar({ app, live }: { app: App; live: Live }) {
     return (
-        <section class="bar" aria-label="Selection">
+        <section class="bar" aria-label="Shown data">
             <div class="chips" role="group" aria-label="Span and filters">
                 {live.recorded && <span class="chip"><span>Recording of {shownName(live.recorded)}</span><button type="button" aria-label="Close the recording" onClick={() => live.closeRecorded()}>{"\u2715"}</button></span>}
                 <b class={live.recorded ? "crumb" : "crumb now"}>{live.following ? `Last ${WINDOW} s` : spanName(live.span ?? live.requested)}</b>

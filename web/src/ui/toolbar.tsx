@@ -136,13 +136,13 @@ export function ColorTools({ app }: { app: App }) {
 export function Bar({ app }: { app: App }) {
     if (isPhone())
         return (
-            <section class="bar" aria-label="Selection">
+            <section class="bar" aria-label="Shown data">
                 <Crumbs app={app} />
                 {app.searching || app.state.search ? <Search app={app} /> : null}
             </section>
         );
     return (
-        <section class="bar" aria-label="Selection">
+        <section class="bar" aria-label="Shown data">
             <EventChoice app={app} />
             <FilterBar app={app} />
             <Search app={app} />
