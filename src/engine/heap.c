@@ -128,6 +128,9 @@ struct adding {
     thread_id *threads;
     label_set_id sizes[HEAP_SIZES]; /* with the label of the class */
     label_id lifetimes[HEAP_LIFETIMES];
+    /* By site: its change of the live bytes from the start of the interval that has the peak
+     * to the peak. */
+    double *to_peak;
 };
 
 static void make_labels(struct adding *a)
@@ -171,6 +174,40 @@ static void add_weight(const struct adding *a, struct sample *s, label_set_id la
         builder_add_mapped_labelled(a->b, s, labels);
 }
 
+static uint64_t peak_interval(const struct heap_events *e)
+{
+    return e->peak_time >> e->timeline.shift;
+}
+
+/* The change of the live bytes in a slice: that of the peak's interval is in two parts, so that
+ * the live bytes at the time of the peak are the peak. */
+static void add_live(const struct adding *a, const struct heap_slice *slice,
+                     struct sample *s, label_set_id labels)
+{
+    double change = slice->change;
+    if (slice->interval == peak_interval(a->e)) {
+        struct sample until = *s;
+        until.time = time_of(a, a->e->peak_time);
+        add_weight(a, &until, labels, LIVE, a->to_peak[slice->site]);
+        change -= a->to_peak[slice->site];
+    }
+    add_weight(a, s, labels, LIVE, change);
+}
+
+static bool find_changes_to_peak(struct adding *a, struct arena *arena)
+{
+    const struct heap_events *e = a->e;
+    a->to_peak = arena_zalloc(arena, e->site_count, sizeof *a->to_peak);
+    for (size_t i = 1; a->to_peak && i < e->site_count; i++)
+        a->to_peak[i] = heap_site_peak(e, &e->sites[i]);
+    for (size_t i = 1; a->to_peak && i < e->timeline.count; i++) {
+        const struct heap_slice *slice = &e->timeline.slices[i];
+        if (slice->interval < peak_interval(e))
+            a->to_peak[slice->site] -= slice->change;
+    }
+    return a->to_peak;
+}
+
 /* What happened at a site in a slice of time. */
 static void add_slice(const struct adding *a, const struct heap_slice *slice)
 {
@@ -185,7 +222,7 @@ static void add_slice(const struct adding *a, const struct heap_slice *slice)
     add_weight(a, &s, labels, ALLOCATED, slice->bytes);
     add_weight(a, &s, labels, TEMPORARY, slice->temporary);
     add_weight(a, &s, labels, LEAKED, slice->leaked);
-    add_weight(a, &s, labels, LIVE, slice->change);
+    add_live(a, slice, &s, labels);
 }
 
 static void add_peak(const struct adding *a, const struct heap_site *site)
@@ -224,7 +261,7 @@ static void add_samples(struct naming *n, const struct heap_collect_result *coll
     a.unknown = builder_push(n->b, 0, builder_frame(n->b, &nameless));
     a.stacks = arena_zalloc(&n->arena, raw->stack_count, sizeof *a.stacks);
     a.threads = builder_map_threads(n->b, raw);
-    if (!a.stacks || !a.threads)
+    if (!a.stacks || !a.threads || !find_changes_to_peak(&a, &n->arena))
         return;
     make_labels(&a);
     builder_map_runs(n->b, raw, n->runs, n->frames, a.stacks);

@@ -1371,9 +1371,10 @@ int main(void)
 
     test("the labels of an axis have one unit, and none repeats; large counts have the right one", async (bench) => {
         const page = await openPage(bench, emptyPage());
-        const heap = "v 10400 3\nX ./prog\ns 4 main\ni 401000 0 1\nt 1 0\na 180000 1\n+ 0\n- 0\n";
+        const heap = (size) => `v 10400 3\nX ./prog\ns 4 main\ni 401000 0 1\nt 1 0\na ${size} 1\n+ 0\n- 0\n`;
         const wrong = [];
-        for (const [text, name, unit] of [["a;b 999\n", "x.folded", ""], ["a;b 24000000\n", "x.folded", "M"], ["a;b 1500000000\n", "x.folded", "G"], [heap, "heaptrack.1", "KiB"]]) {
+        for (const [text, name, unit] of [["a;b 999\n", "x.folded", ""], ["a;b 24000000\n", "x.folded", "M"], ["a;b 1500000000\n", "x.folded", "G"], [heap("180000"), "heaptrack.1", "KiB"],
+            [heap("780000"), "heaptrack.1", "MiB"]]) {
             const found = await page.evaluate(async ([content, called]) => {
                 const texts = [], fillText = CanvasRenderingContext2D.prototype.fillText;
                 CanvasRenderingContext2D.prototype.fillText = function (shown, ...where) {

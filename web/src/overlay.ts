@@ -20,6 +20,8 @@ const OUTLINE_LEAST = 8; /* minimum pixels of a box with an outline */
 /* The next step of 1, 2 or 5 times a power of ten; of KiB, MiB and so on for bytes. */
 function stepOf(least: number, unit: string): number {
     const size = unit === "bytes" ? 1024 ** Math.max(0, Math.floor(Math.log2(least) / 10)) : 1;
+    if (unit === "bytes" && least > 500 * size) /* 1 MiB, not 1000 KiB */
+        return 1024 * size;
     const power = size * 10 ** Math.floor(Math.log10(least / size));
     return power * ([1, 2, 5, 10].find((n) => n * power >= least) ?? 10);
 }

@@ -165,6 +165,19 @@ def check_moments(folder):
     REPORT.result("moments: the live bytes over time", why)
 
 
+def check_peak(folder, case, *options):
+    """At the time of the peak, each stack's live bytes are its part of the peak."""
+    status, err, path = record(folder, case, *options)
+    why = "" if status == 7 else f"exit status {status}: {err}"
+    times = tap.run([tap.STOKE, "script", "-q", "--ns", "--event", "peak", "-F", "time", path])[1].decode().split()
+    seconds, _, fraction = times[0].rstrip(":").partition(".") if times else ("0", "", "0")
+    at = f"{seconds}.{int(fraction) + 1:09}"  # a span does not include its end
+    peak, live = folded(path, "peak"), folded(path, "live", "--end", at)
+    why += "".join(f"{';'.join(s)}: peak {peak.get(s)}, live {live.get(s)}\n"
+                   for s in peak.keys() | live.keys() if peak.get(s) != live.get(s))
+    REPORT.result(f"{case} {' '.join(options)}: the live bytes at the peak", why or ("" if peak else "no peak"))
+
+
 LIFETIMES = ["under 1 us", "1 to 10 us", "10 to 100 us", "100 us to 1 ms", "1 to 10 ms", "10 to 100 ms",
              "100 ms to 1 s", "1 to 10 s", "10 to 100 s", "100 s and more"]
 
@@ -314,6 +327,9 @@ def main():
         check_loads(folder)
         check_sampled(folder)
         check_moments(folder)
+        for case, *options in (["moments", "--full"], ["sizes", "--full"], ["crowd", "--full"],
+                               ["sizes", "--sample", "4096", "--seed", "1"]):
+            check_peak(folder, case, *options)
         check_histograms(folder)
         check_killed(folder)
         check_collector_killed(folder)
