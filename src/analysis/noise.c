@@ -40,10 +40,17 @@ static double weight_in(const struct measuring *g, const struct sample *s)
     return weight > 0 ? weight : 0;
 }
 
-/* A row of a unit without a time or size is as many samples as its weight. */
+/* A row of a unit without a time or size is as many samples as its weight; allocations are
+ * estimated from samples. */
+static bool counts_samples(const struct measuring *g)
+{
+    return g->count || (g->p->events[g->event].unit == UNIT_COUNT &&
+                        !profile_find_kind(g->p, EVENT_LIVE));
+}
+
 static void add_up(struct measuring *g)
 {
-    bool counts = g->count || g->p->events[g->event].unit == UNIT_COUNT;
+    bool counts = counts_samples(g);
     double squares = 0;
     g->first = UINT64_MAX;
     g->noise->timed = true;

@@ -6,6 +6,7 @@
 #include "model/sample_labels.h"
 #include "os/file.h"
 #include "os/proc.h"
+#include <math.h>
 
 /* --- The library -------------------------------------------------------------------- */
 
@@ -182,16 +183,17 @@ static uint64_t peak_interval(const struct heap_events *e)
 /* The change of the live bytes in a slice: that of the peak's interval is in two parts, so that
  * the live bytes at the time of the peak are the peak. */
 static void add_live(const struct adding *a, const struct heap_slice *slice,
-                     struct sample *s, label_set_id labels)
+                     struct sample s, label_set_id labels)
 {
-    double change = slice->change;
-    if (slice->interval == peak_interval(a->e)) {
-        struct sample until = *s;
+    double to_peak = a->to_peak[slice->site];
+    if (slice->interval == peak_interval(a->e) && fabs(to_peak) > 0) {
+        struct sample until = s;
         until.time = time_of(a, a->e->peak_time);
-        add_weight(a, &until, labels, LIVE, a->to_peak[slice->site]);
-        change -= a->to_peak[slice->site];
+        add_weight(a, &until, labels, LIVE, to_peak);
+        add_weight(a, &s, labels, LIVE, slice->change - to_peak);
+    } else {
+        add_weight(a, &s, labels, LIVE, slice->change);
     }
-    add_weight(a, s, labels, LIVE, change);
 }
 
 static bool find_changes_to_peak(struct adding *a, struct arena *arena)
@@ -214,21 +216,23 @@ static void add_slice(const struct adding *a, const struct heap_slice *slice)
     const struct heap_site *site = &a->e->sites[slice->site];
     struct sample s = sample_of(a, site, heap_slice_end(&a->e->timeline, slice));
     label_set_id labels = a->sizes[site->size_class];
-    s.count = (uint64_t)(slice->count + 0.5);
+    s.count = slice->samples;
     s.event = a->events[ALLOCATIONS];
     s.weight = slice->count;
     if (slice->count > 0)
         builder_add_labelled(a->b, &s, labels);
     add_weight(a, &s, labels, ALLOCATED, slice->bytes);
-    add_weight(a, &s, labels, TEMPORARY, slice->temporary);
+    add_live(a, slice, s, labels);
+    s.count = slice->leaked_samples;
     add_weight(a, &s, labels, LEAKED, slice->leaked);
-    add_live(a, slice, &s, labels);
+    s.count = (uint64_t)slice->temporary; /* only a complete recording has them */
+    add_weight(a, &s, labels, TEMPORARY, slice->temporary);
 }
 
 static void add_peak(const struct adding *a, const struct heap_site *site)
 {
     struct sample s = sample_of(a, site, a->e->peak_time);
-    s.count = (uint64_t)(site->count + 0.5);
+    s.count = heap_site_peak_blocks(a->e, site);
     add_weight(a, &s, a->sizes[site->size_class], PEAK, heap_site_peak(a->e, site));
 }
 
@@ -243,7 +247,7 @@ static void add_releases(const struct adding *a, size_t number)
             continue;
         label_set_id labels =
             builder_label_set_add(a->b, a->sizes[site->size_class], a->lifetimes[i]);
-        s.count = (uint64_t)(releases->count[i] + 0.5);
+        s.count = releases->samples[i];
         add_weight(a, &s, labels, FREED, releases->bytes[i]);
         add_weight(a, &s, labels, RELEASES, releases->count[i]);
     }

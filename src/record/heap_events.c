@@ -178,13 +178,19 @@ static struct heap_slice *slice_at(struct heap_events *e, uint32_t site, uint64_
     return slice ? slice : &e->no_slice;
 }
 
-static void change_live(struct heap_events *e, uint32_t number, double bytes)
+/* A block begins (sign 1) or ends (-1). */
+static void change_live(struct heap_events *e, const struct heap_block *block, int sign)
 {
+    uint32_t number = block->site;
     struct heap_site *site = &e->sites[number];
-    if (site->peak != e->peak)
+    double bytes = sign * bytes_of(e, block);
+    if (site->peak != e->peak) {
         site->at_peak = site->live;
+        site->blocks_at_peak = site->live_blocks;
+    }
     site->peak = e->peak;
     site->live += bytes;
+    site->live_blocks += (uint64_t)(int64_t)sign;
     e->live += bytes;
     if (!e->is_finishing)
         slice_at(e, number, e->now)->change += bytes;
@@ -208,9 +214,11 @@ static void end_process(struct heap_events *e, struct heap_process *p)
         if (!block->address)
             continue;
         double bytes = bytes_of(e, block);
-        change_live(e, block->site, -bytes);
+        change_live(e, block, -1);
         e->sites[block->site].leaked += bytes;
-        slice_at(e, block->site, block->time)->leaked += bytes;
+        struct heap_slice *slice = slice_at(e, block->site, block->time);
+        slice->leaked += bytes;
+        slice->leaked_samples++;
     }
     arena_deinit(&p->blocks.arena);
     p->blocks = (struct heap_blocks){.slots = NULL};
@@ -509,7 +517,7 @@ static bool release(struct heap_events *e, struct heap_process *p, uint64_t addr
     if (!block || block->time > time)
         return false;
     *released = *block;
-    change_live(e, block->site, -bytes_of(e, block));
+    change_live(e, block, -1);
     block_remove(&p->blocks, block);
     return true;
 }
@@ -525,12 +533,11 @@ static void add_block(struct heap_events *e, struct heap_process *p,
     }
     struct heap_block *slot = &p->blocks.slots[slot_of(&p->blocks, block->address)];
     if (slot->address)
-        change_live(e, slot->site,
-                    -bytes_of(e, slot)); /* the record of its release was lost */
+        change_live(e, slot, -1); /* the record of its release was lost */
     else
         p->blocks.count++;
     *slot = *block;
-    change_live(e, block->site, bytes_of(e, block));
+    change_live(e, block, 1);
     note_peak(e);
 }
 
@@ -590,6 +597,7 @@ static void allocate(struct heap_events *e, const struct heap_origin *from,
     struct heap_slice *slice = slice_at(e, site, e->now);
     slice->bytes += bytes;
     slice->count += weight;
+    slice->samples++;
     p->last = site + 1;
     p->last_address = r->address;
     if (r->flags & HEAP_UNTRACKED)
@@ -605,11 +613,12 @@ static void allocate(struct heap_events *e, const struct heap_origin *from,
 
 /* Counts a release of a block with a lifetime of that class; with -1, it did not happen. */
 static void count_release(struct heap_events *e, const struct heap_block *block,
-                          unsigned lifetime, double sign)
+                          unsigned lifetime, int sign)
 {
     struct heap_releases *releases = &e->releases[block->site];
     releases->bytes[lifetime] += sign * bytes_of(e, block);
     releases->count[lifetime] += sign * weight_of(e, size_of(block));
+    releases->samples[lifetime] += (uint64_t)(int64_t)sign;
 }
 
 static unsigned lifetime_of(const struct heap_events *e, const struct heap_block *block,

@@ -23,7 +23,9 @@ struct heap_site {
     double live;   /* bytes */
     double leaked; /* live when their process ended */
     double at_peak;
-    uint64_t peak;  /* number of the peak that at_peak belongs to */
+    /* Blocks that are the samples of `live` and `at_peak`. */
+    uint64_t live_blocks, blocks_at_peak;
+    uint64_t peak;  /* number of the peak that the values at the peak belong to */
     uint32_t slice; /* its last one in the timeline, or 0 */
     uint32_t size_class;
 };
@@ -31,6 +33,7 @@ struct heap_site {
 /* What was released of a site, by its lifetime. */
 struct heap_releases {
     double bytes[HEAP_LIFETIMES], count[HEAP_LIFETIMES];
+    uint64_t samples[HEAP_LIFETIMES];
 };
 
 /* The sites of one thread at one stack. */
@@ -178,6 +181,13 @@ static inline double heap_site_peak(const struct heap_events *e,
                                     const struct heap_site *site)
 {
     return site->peak == e->peak ? site->at_peak : site->live;
+}
+
+/* The number of recorded blocks that are these bytes. */
+static inline uint64_t heap_site_peak_blocks(const struct heap_events *e,
+                                             const struct heap_site *site)
+{
+    return site->peak == e->peak ? site->blocks_at_peak : site->live_blocks;
 }
 
 #endif

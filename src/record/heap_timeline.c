@@ -33,6 +33,8 @@ static void add_slice(struct heap_slice *to, const struct heap_slice *more)
     to->temporary += more->temporary;
     to->change += more->change;
     to->leaked += more->leaked;
+    to->samples += more->samples;
+    to->leaked_samples += more->leaked_samples;
 }
 
 /* Makes the intervals twice as long. */

@@ -9,10 +9,11 @@
 
 struct heap_slice {
     uint32_t site;
-    uint32_t interval;              /* its number: time >> shift */
-    double bytes, count, temporary; /* as in struct heap_site */
-    double change;                  /* of the live bytes */
-    double leaked;                  /* bytes allocated here that were never released */
+    uint32_t interval;                /* its number: time >> shift */
+    double bytes, count, temporary;   /* as in struct heap_site */
+    double change;                    /* of the live bytes */
+    double leaked;                    /* bytes allocated here that were never released */
+    uint64_t samples, leaked_samples; /* records of `count` and `leaked` */
 };
 
 struct heap_timeline {

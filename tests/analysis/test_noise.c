@@ -158,6 +158,33 @@ static void few_samples_and_nothing_at_all(void **state)
     profile_destroy(q);
 }
 
+/* In a heap recording, a sampled block counts for many allocations. */
+static void allocations_are_estimates(void **state)
+{
+    struct builder b;
+    struct error err;
+    struct noise n;
+    struct strings none = {.count = 1};
+    (void)state;
+    assert_true(builder_init(&b, BUILD_KEEP));
+    event_id allocations = builder_event(&b, STR("allocations"), UNIT_COUNT);
+    struct sample s = {.time = TIME_NONE,
+                       .cpu = CPU_NONE,
+                       .event = allocations,
+                       .count = 10,
+                       .weight = 5000};
+    builder_add(&b, &s);
+    s.event = builder_event(&b, STR("live"), UNIT_BYTES);
+    builder_add(&b, &s);
+    struct profile *p = builder_finish(&b, &err);
+    assert_non_null(p);
+    builder_deinit(&b);
+    assert_true(noise_init(&n, p, allocations, false, &none, &err));
+    assert_true(fabs(n.samples - 10) < 1e-9 && n.total == 5000);
+    noise_deinit(&n);
+    profile_destroy(p);
+}
+
 static void a_share_of_findings_may_be_false(void **state)
 {
     double p[] = {0.9, 0.001, 0.012, 0.2, 0.04};
@@ -171,6 +198,7 @@ static void a_share_of_findings_may_be_false(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(allocations_are_estimates),
         cmocka_unit_test(equal_programs_seldom_differ),
         cmocka_unit_test(a_large_change_is_found_whatever_the_rate),
         cmocka_unit_test(without_times_a_factor_is_assumed),

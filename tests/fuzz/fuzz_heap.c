@@ -21,6 +21,7 @@ static void check_totals(const struct heap_events *e)
         for (int j = 0; j < HEAP_LIFETIMES; j++)
             bytes += e->releases[i].bytes[j];
         CHECK(bytes >= least && bytes <= site->bytes - least);
+        CHECK(site->live_blocks == 0);
         peak += heap_site_peak(e, site);
         most += site->bytes;
     }

@@ -64,9 +64,15 @@ static void test_sampled_block(void **state)
     apply(&e, &from, HEAP_FREED, 16, 0);
     assert_true(e.live == 0);
     double count = 0;
-    for (unsigned i = 0; i < HEAP_LIFETIMES; i++)
+    uint64_t samples = 0;
+    for (unsigned i = 0; i < HEAP_LIFETIMES; i++) {
         count += e.releases[1].count[i];
-    assert_true(count == e.sites[1].count);
+        samples += e.releases[1].samples[i];
+    }
+    assert_true(count == e.sites[1].count && count > 1);
+    assert_int_equal(samples, 1);
+    assert_int_equal(e.sites[1].live_blocks, 0);
+    assert_int_equal(heap_site_peak_blocks(&e, &e.sites[1]), 1);
     heap_events_deinit(&e);
 }
 

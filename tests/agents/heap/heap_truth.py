@@ -4,6 +4,7 @@
 within their interval, and programs behave as without it. heap_truth.py PROGRAM. Prints TAP."""
 
 import collections
+import json
 import math
 import os
 import shutil
@@ -146,6 +147,16 @@ def check_sampled(folder):
             why += f"{event} of {function}: {got}, not {count * unit} +- {bound}\n"
     if below(rows["leaked"], "large"):
         why += "large: leaked\n"
+    # an estimate is as precise as the number of samples, not as that of allocations
+    kinds = [(100000, 64), (2000, 8000)]
+    expected = sum(count * (1 - math.exp(-size / mean)) for count, size in kinds)
+    info = json.loads(tap.run([tap.STOKE, "info", "--json", path])[1])
+    samples = {event["name"]: event["samples"] for event in info["events"]}
+    for event in ("allocated", "allocations"):
+        if abs(samples[event] - expected) > 6.5 * math.sqrt(expected) + 20:
+            why += f"{event}: {samples[event]} samples, not {expected:.0f}\n"
+    if not 0 < samples["peak"] < samples["allocated"]:
+        why += f"peak: {samples['peak']} samples\n"
     REPORT.result("sizes: samples are within their interval", why)
 
 
