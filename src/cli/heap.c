@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke heap: records where a program allocates memory. */
 #include "engine/heap.h"
+#include "analysis/measure.h"
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/message.h"
@@ -94,6 +95,24 @@ static const struct option_group heap_groups[] = {{"options", heap_options, 0}, 
 
 /* --- The command ------------------------------------------------------------------- */
 
+#define FEW_SAMPLES 30 /* the largest shares are within a factor of two or so */
+
+static void print_counts(const struct heap_settings *s,
+                         const struct engine_heap_result *r)
+{
+    const char *what = s->full ? "allocation" : "sample";
+    struct measure m = measure_for(UNIT_BYTES, r->most, false);
+    char bytes[MEASURE_TEXT_MAX];
+    int length = (int)measure_write(&m, r->most, bytes);
+    message_note("%llu %s%s in %zu %s; %.*s %s live at the peak%s; %s",
+                 (unsigned long long)r->allocations, what, r->allocations == 1 ? "" : "s",
+                 r->processes, r->processes == 1 ? "process" : "processes", length, bytes,
+                 m.unit, s->full ? "" : " (estimated)", s->output);
+    if (!s->full && r->allocations < FEW_SAMPLES)
+        message_note("few samples: --full records every allocation, a smaller --sample "
+                     "more of them");
+}
+
 static void print_summary(const struct heap_settings *s,
                           const struct engine_heap_result *r, const struct profile *p)
 {
@@ -109,16 +128,13 @@ static void print_summary(const struct heap_settings *s,
         return;
     }
     message_warnings(p, NULL);
-    message_note("%llu %s in %zu %s; %.0f bytes live at the peak%s; %s",
-                 (unsigned long long)r->allocations, s->full ? "allocations" : "samples",
-                 r->processes, r->processes == 1 ? "process" : "processes", r->most,
-                 s->full ? "" : " (estimated)", s->output);
+    print_counts(s, r);
     if (s->pid && r->unknown)
-        message_note("%llu releases of blocks of before the recording are ignored",
+        message_note("%llu releases of blocks from before the recording are ignored",
                      (unsigned long long)r->unknown);
     if (s->pid && !r->left.message[0])
-        message_note("process %llu is as before, but that libstoke_heap_attach.so stays "
-                     "in its memory, unused",
+        message_note("process %llu runs as before; libstoke_heap_attach.so stays in its "
+                     "memory, unused",
                      (unsigned long long)s->pid);
     if (r->lost)
         message_note("%llu records did not fit and are lost",

@@ -25,7 +25,10 @@ build=${STOKE_BUILD:-$(dirname "$STOKE")}
 
 # The exit status is the command's; a command that does not exist is an error.
 status 3 stoke heap --full sh -c 'exit 3'
-says 'live at the peak'
+says 'allocations in . process.* live at the peak; heap.stoke'
+says_not 'few samples'
+status 0 stoke heap -o few.stoke true
+says 'few samples: --full'
 status 0 stoke report heap.stoke --event allocated
 status 1 stoke heap --full ./absent
 says "cannot run './absent'"
@@ -35,7 +38,7 @@ status 143 stoke heap -q --full -o killed.stoke sh -c 'kill $$'
 # A running process. What is refused: tests/agents/heap/heap_attach.py
 sleep 60 &
 status 0 stoke heap -p $! --duration 0.01 -o running.stoke
-says 'is as before'
+says 'runs as before'
 kill $!
 
 # Suppressions of leaks.

@@ -50,7 +50,7 @@ static NOINLINE void known(void)
     sink = strdup("inside the C library"); /* 21 bytes */
 }
 
-/* Blocks of before the recording are released, and one is moved. */
+/* Blocks from before the recording are released, and one is moved. */
 static NOINLINE void release_old(void)
 {
     for (int i = 0; i < 299; i++)

@@ -172,7 +172,7 @@ def check_truth(threads):
         target.send(line)
     status = recorder.stop()
     why = "" if status == 0 and recorder.records else f"{status} {recorder.messages}\n"
-    why += "" if threads[0] or "300 releases of blocks of before" in recorder.messages else recorder.messages
+    why += "" if threads[0] or "300 releases of blocks from before" in recorder.messages else recorder.messages
     why += "" if "heap_attach:" in changed and "libc.so" in changed else f"not replaced: {changed!r}\n"
     why += compare_entries(before, entries(target.pid))
     why += "" if rights == protections(target.pid) else "rights of mappings differ\n"
@@ -330,7 +330,7 @@ def check_ends():
     REPORT.result("the program is killed while it is recorded", why)
     target = Target(1, 0, 0)
     recorder = Recorder(target.pid, "--duration", "0.05")
-    why = "" if recorder.finish() == 0 and "is as before" in recorder.messages else recorder.messages
+    why = "" if recorder.finish() == 0 and "runs as before" in recorder.messages else recorder.messages
     REPORT.result("--duration", why + target.end())
 
 
