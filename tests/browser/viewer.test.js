@@ -273,6 +273,40 @@ module.exports = (test) => {
         assert.equal(await up.locator(".calls.up").count(), 1);
     });
 
+    test("with the leaves first, boxes of two programs remain apart", async (bench) => {
+        const lines = [];
+        for (const [ms, name, pid, tid, leaf] of [[0, "one", 10, 10, "work"], [1, "two", 20, 20, "work"], [2, "two", 20, 21, "work"], [3, "two", 20, 21, "rest"]])
+            lines.push(`${name} ${pid}/${tid} [000] ${(1 + ms / 100).toFixed(6)}: 10000000 cpu-clock:`, `\tff01 ${leaf}+0x1 (/bin/${name})`, `\tff02 main+0x2 (/bin/${name})`, "");
+        const page = await report(bench, lines.join("\n"), "x.perf");
+        await settle(page);
+        const boxes = () => page.evaluate(() => {
+            const words = new Uint32Array(window.stoke.steered.last.boxes), pixels = new Float32Array(words.buffer), out = [];
+            let whole = 0;
+            for (let at = 0; at < words.length; at += 6)
+                whole += words[at + 2] === 0 ? pixels[at + 1] : 0;
+            for (let at = 0; at < words.length; at += 6)
+                out.push(`${words[at + 2]} ${window.stoke.core.labels.get(words[at + 4])} ${Math.round(4 * pixels[at + 1] / whole)}`);
+            return out.sort();
+        });
+        const plain = ["0 one 10 1", "0 two 20 3", "1 main 1", "1 two 20 (thread) 1", "1 two 21 2", "2 main 1", "2 main 2", "2 work 1", "3 rest 1", "3 work 1", "3 work 1"];
+        assert.deepEqual(await boxes(), plain);
+        const inverted = page.getByRole("switch", { name: "Inverted" });
+        const button = await inverted.boundingBox();
+        await page.mouse.click(button.x + button.width / 2, button.y + button.height / 2);
+        await settle(page);
+        assert.equal(await inverted.getAttribute("aria-checked"), "true");
+        assert.deepEqual(await boxes(), ["0 one 10 1", "0 two 20 3", "1 two 20 (thread) 1", "1 two 21 2", "1 work 1", "2 main 1", "2 rest 1", "2 work 1", "2 work 1", "3 main 1", "3 main 1", "3 main 1"]);
+        await press(page, "two 20");
+        assert.equal(await page.evaluate(() => window.stoke.selected.total), 3e7);
+        await page.locator(".details button", { hasText: "Only this process" }).click();
+        await settle(page);
+        assert.deepEqual([await total(page), await boxes()], [3e7, ["0 rest 1", "0 work 3", "1 main 1", "1 main 3"]]);
+        await key(page, "Control+z");
+        await page.mouse.click(button.x + button.width / 2, button.y + button.height / 2);
+        await settle(page);
+        assert.deepEqual(await boxes(), plain);
+    });
+
     test("the splitter moves by mouse and keys, and is remembered; the side panel shows and hides", async (bench) => {
         const page = await report(bench, perfScript(), "x.perf");
         await settle(page);

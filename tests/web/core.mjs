@@ -835,6 +835,84 @@ function checkProcessFrames() {
         JSON.stringify([folded, lanes]) === JSON.stringify([expected, [11, 12, 20]]) ? "" : JSON.stringify([folded, lanes]));
 }
 
+/* Two programs, one of them with two threads, whose functions have the same names. The weights of
+ * the second are multiples of 1000, and those of the first are less in all. */
+function twoPrograms() {
+    const samples = [];
+    for (let i = 0; i < 60; i++) {
+        const two = i % 3 === 0;
+        const stack = [["work", "main"], ["leaf", "work", "main"], ["main"], ["leaf", "main", "work", "main"]][(i >> 1) % 4];
+        samples.push({ comm: two ? "two" : "one", ids: two ? "20/20" : i % 3 === 1 ? "10/10" : "10/11", weight: two ? 1000 * (1 + i % 2) : 1 + i % 5, stack });
+    }
+    const text = samples.map(({ comm, ids, weight, stack }, i) => [`${comm} ${ids} [000] ${(1 + i / 100).toFixed(6)}: ${weight} cycles:`,
+        ...stack.map((name, at) => `\tff0${at} ${name}+0x1 (/bin/${comm})`), ""].join("\n")).join("\n");
+    return { samples, text };
+}
+
+/* Such samples are part of the total, and of no function. */
+function checkNoFrames() {
+    const core = new Core();
+    core.open(encoder.encode("p 1/1 [000] 1.0: 5 cycles:\n\np 1/1 [000] 1.1: 7 cycles:\n\tff a+0x1 (/bin/a)\n\tff main+0x1 (/bin/a)\n\n"), "x.perf");
+    core.json("core_show", "[]", 0, 0, 1);
+    const rows = (kind) => core.json("core_children", kind, 0).map((row) => [row.function.name, row.self, row.total]);
+    core.json("core_choose_named", "main");
+    const got = JSON.stringify([0, 1, 2].map((kind) => [rows(kind), core.json("core_chart", kind, 0).to]));
+    report("samples without frames count once, and not as callers", got === JSON.stringify([[[["main", 0, 7]], 12], [[["a", 0, 7]], 12], [[["main", 7, 7]], 7]]) ? "" : got);
+}
+
+/* With the leaves first, process and thread are the outermost levels too. */
+function checkInvertedProcesses() {
+    const core = new Core(), wrong = [];
+    const { samples, text } = twoPrograms();
+    const same = (what, got, expected) => {
+        if (JSON.stringify(got) !== JSON.stringify(expected))
+            wrong.push(`${what}: ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
+    };
+    const visit = (kind, node, path, seen) => {
+        const rows = core.json("core_children", kind, node);
+        for (const row of rows)
+            seen.push({ ...row, path: [...path, row.function.name], below: visit(kind, row.node, [...path, row.function.name], seen) });
+        return rows.reduce((sum, row) => sum + row.total, 0);
+    };
+    const expect = (levels) => {
+        const sums = {};
+        for (const { comm, ids, weight, stack } of samples) {
+            const [pid, tid] = ids.split("/");
+            const owners = comm === "one" ? [`one ${pid}`, `one ${tid}`] : [`two ${pid}`];
+            if (comm === "one" && tid === pid)
+                owners[1] += " (thread)";
+            const all = [...(levels ? owners : []), ...stack];
+            all.forEach((_, i) => { const path = all.slice(0, i + 1).join(";"); sums[path] = (sums[path] ?? 0) + weight; });
+        }
+        return Object.entries(sums).sort();
+    };
+    const all = samples.reduce((sum, { weight }) => sum + weight, 0);
+    core.open(encoder.encode(text), "x.perf");
+    for (const levels of [1, 0]) {
+        core.json("core_show", "[]", 0, 0, levels);
+        const seen = [];
+        same("the sum of the outermost boxes", [visit(1, 0, [], seen), core.json("core_chart", 1, 0).to], [all, all]);
+        same("boxes", seen.map((row) => [row.path.join(";"), row.total]).sort(), expect(levels));
+        same("self and callers are the total", seen.filter((row) => row.self + row.below !== row.total), []);
+        same("boxes of two programs", seen.some((row) => row.total >= 1000 && row.total % 1000 !== 0), !levels);
+    }
+    core.json("core_show", "[]", 0, 0, 1);
+    core.json("core_search", "main", 0);
+    const info = core.json("core_chart", 1, 0), names = [];
+    for (let at = core.calls.core_next_match(1, -1, 0) >>> 0; names.length < 99 && !names.includes(at); at = core.calls.core_next_match(1, at, 0) >>> 0)
+        names.push(at);
+    const found = names.map((at) => core.json("core_box", 1, at));
+    same("found boxes", [info.boxes > 0, found.every((box) => box.function.name === "main"), found.length], [true, true, expect(1).filter(([path]) => path.endsWith(";main")).length]);
+    same("their outermost levels", found.every((box) => /^(one 10|two 20)$/.test(box.stack.at(-1))), true);
+    core.open(encoder.encode(text), "before.perf", 65536, 1);
+    core.json("core_show", "[]", 0, 0, 1);
+    const seen = [];
+    same("compared", [visit(1, 0, [], seen), seen.filter((row) => row.path.length === 1).map((row) => [row.function.name, row.base_total, row.total])],
+        [all, [["two", all - all % 1000, all - all % 1000], ["one", all % 1000, all % 1000]]]);
+    same("boxes of two programs in a comparison", seen.filter((row) => [row.total, row.base_total].some((sum) => sum >= 1000 && sum % 1000 !== 0)), []);
+    report("with the leaves first no box has two programs, and the sums are the totals", wrong.join("\n"));
+}
+
 /* As in the view of one profile; IDs differ between recordings, so names are compared. */
 function checkComparedProcesses() {
     const input = (ids, samples) => encoder.encode(Array.from({ length: samples }, (_, i) => {
@@ -1328,6 +1406,8 @@ checkAside();
 checkLanes();
 checkProcessFrames();
 checkComparedProcesses();
+checkInvertedProcesses();
+checkNoFrames();
 checkTracks();
 checkTrackWindows();
 checkMachineSums();

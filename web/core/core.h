@@ -69,7 +69,7 @@ struct profile *loading_finish(struct loading *l, struct error *err);
 
 enum tree_kind {
     TREE_DOWN,    /* from the root */
-    TREE_UP,      /* from the leaf */
+    TREE_UP,      /* from the leaf, below process and thread */
     TREE_CALLERS, /* from a function to its callers */
     TREE_CALLEES, /* from a function to its callees */
     TREE_COUNT,

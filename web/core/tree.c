@@ -164,17 +164,25 @@ struct growing {
     size_t self_cap, base_cap, waiting_cap;
 };
 
-static bool add_to(struct arena *a, double **column, size_t *cap, uint32_t node,
-                   double weight)
+static bool reach(struct arena *a, double **column, size_t *cap, uint32_t node)
 {
     size_t before = *cap;
-    double *grown = arena_grow(a, *column, cap, node + 1, sizeof *grown);
+    double *grown = arena_grow(a, *column, cap, (size_t)node + 1, sizeof *grown);
     if (!grown)
         return false;
     memset(grown + before, 0, (*cap - before) * sizeof *grown);
     *column = grown;
-    grown[node] += weight;
     return true;
+}
+
+/* Makes room for the weights of the nodes up to this one. */
+static bool make_room(struct growing *g, uint32_t node)
+{
+    struct tree *t = g->tree;
+    const struct shown *s = g->shown;
+    return reach(&t->arena, &t->self, &g->self_cap, node) &&
+           (!s->base_self || reach(&t->arena, &t->base_self, &g->base_cap, node)) &&
+           (!s->waits || reach(&t->arena, &g->waiting, &g->waiting_cap, node));
 }
 
 /* Adds the self weight of a node `from` of the tree from the root. */
@@ -182,11 +190,14 @@ static bool weigh(struct growing *g, uint32_t node, uint32_t from)
 {
     struct tree *t = g->tree;
     const struct shown *s = g->shown;
-    return add_to(&t->arena, &t->self, &g->self_cap, node, s->self[from]) &&
-           (!s->base_self ||
-            add_to(&t->arena, &t->base_self, &g->base_cap, node, s->base_self[from])) &&
-           (!s->waits || add_to(&t->arena, &g->waiting, &g->waiting_cap, node,
-                                s->waits[from] ? s->self[from] : 0));
+    if (!make_room(g, node))
+        return false;
+    t->self[node] += s->self[from];
+    if (s->base_self)
+        t->base_self[node] += s->base_self[from];
+    if (s->waits)
+        g->waiting[node] += s->waits[from] ? s->self[from] : 0;
+    return true;
 }
 
 static bool has_weight(const struct shown *s, uint32_t node)
@@ -194,20 +205,30 @@ static bool has_weight(const struct shown *s, uint32_t node)
     return s->self[node] != 0 || (s->base_self && s->base_self[node] != 0);
 }
 
-/* From every node with a weight up to the root. */
-static bool grow_up(struct growing *g)
+/* From every node with a weight up to the root. Process and thread remain the outermost
+ * levels: otherwise leaves and their callers would be boxes of several programs. */
+static bool grow_up(struct growing *g, struct arena *scratch)
 {
     const struct shown *s = g->shown;
-    for (uint32_t path = 1; path < s->node_count; path++) {
-        uint32_t node = 0;
+    uint32_t *owner = arena_zalloc(scratch, s->node_count, sizeof *owner);
+    for (uint32_t path = 1; owner && path < s->node_count; path++) {
+        string_id own = shown_label(s, path);
+        owner[path] = owner[s->nodes[path].parent];
+        if (s->kind_of_label[own] >= KIND_PROCESS)
+            owner[path] = trie_child(&g->trie, owner[path], own);
         if (!has_weight(s, path))
             continue;
-        for (uint32_t at = path; at; at = s->nodes[at].parent)
-            node = trie_child(&g->trie, node, shown_label(s, at));
+        uint32_t node = owner[path];
+        for (uint32_t at = path; at; at = s->nodes[at].parent) {
+            string_id label = shown_label(s, at);
+            if (s->kind_of_label[label] >= KIND_PROCESS)
+                break;
+            node = trie_child(&g->trie, node, label);
+        }
         if (!weigh(g, node, path))
             return false;
     }
-    return true;
+    return owner != NULL;
 }
 
 /* By node: the innermost node of the function on the way from the root to it; 0 for
@@ -258,17 +279,17 @@ static bool grow(struct growing *g, enum tree_kind kind, string_id label)
 {
     struct tree *t = g->tree;
     struct arena scratch = ARENA_INIT;
-    bool ok = trie_init(&g->trie, &t->arena) && weigh(g, 0, 0);
+    bool ok = trie_init(&g->trie, &t->arena) && make_room(g, 0);
     if (ok && kind == TREE_UP)
-        ok = grow_up(g);
+        ok = weigh(g, 0, 0) && grow_up(g, &scratch); /* stacks without frames */
     else if (ok && kind == TREE_CALLERS)
         ok = grow_callers(g, &scratch, label);
     else if (ok)
         ok = grow_callees(g, &scratch, label);
     arena_deinit(&scratch);
     t->count = g->trie.count;
-    if (ok && t->count > 1) /* room for every node; the last ones may have no weight */
-        ok = weigh(g, (uint32_t)t->count - 1, 0);
+    if (ok) /* the last ones may have no weight */
+        ok = make_room(g, (uint32_t)t->count - 1);
     trie_seal(&g->trie);
     t->nodes = g->trie.nodes;
     return ok && !t->arena.failed;
