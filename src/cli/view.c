@@ -43,11 +43,20 @@ static const struct option_group viewer_groups[] = {
     {"input", load_options, OFF(load)},
     {0}};
 
-/* Writes the page to `out`, with the profile of the files, if there are any. */
+static struct profile *load_page(struct viewer_settings *s, int file_count, char **files,
+                                 struct error *err)
+{
+    return transforms_apply(&s->transforms,
+                            load_profiles(&s->load, file_count, files, err), err);
+}
+
+/* Writes the page to `out`, with the profile of the files, if there are any, compared with
+ * that of the file `before` unless it is NULL. */
 static bool make_page(struct viewer_settings *s, int file_count, char **files,
-                      struct output *out, struct error *err)
+                      char *before, struct output *out, struct error *err)
 {
     struct export_options options = {.with_callgraph = true, .home = true};
+    struct profile *earlier = NULL;
     if (file_count == 0 && !load_has_input())
         return html_put_page(NULL, &options, out, err);
     if (!load_inputs(&s->load, NULL, &file_count, &files, err))
@@ -59,34 +68,42 @@ static bool make_page(struct viewer_settings *s, int file_count, char **files,
     s->load.import.addresses = s->load.import.every_address = true;
     names_prepare(&s->names, THREAD_TID, &s->load, &s->transforms, &options);
     transforms_prepare(&s->transforms, &s->load);
-    struct profile *p = load_profiles(&s->load, file_count, files, err);
-    p = transforms_apply(&s->transforms, p, err);
+    struct profile *p = load_page(s, file_count, files, err);
     struct sources sources = {0};
     bool ok = p && sources_read(&sources, p, &s->source_dirs, err);
     options.sources = sources.items;
     options.source_count = sources.count;
+    if (ok && before) {
+        options.before = earlier = load_page(s, 1, &before, err);
+        options.before_title = str_basename(str_of(before));
+        ok = earlier != NULL;
+    }
     ok = ok && html_put_page(p, &options, out, err);
     sources_deinit(&sources);
+    profile_destroy(earlier);
     profile_destroy(p);
     return ok;
 }
 
 /* For the home: writes the page of a file to standard output. */
-static int make_page_of(void *context, const char *path)
+static int make_page_of(void *context, const char *path, const char *before)
 {
     struct error err = {.location = LOCATION_NONE};
-    char name[4096];
+    char name[4096], earlier[4096];
     char *files[] = {name, NULL};
     struct os_output to;
     struct viewer_settings *s = context;
     format_text(name, sizeof name, "%s", path);
+    format_text(earlier, sizeof earlier, "%s", before ? before : "");
     s->load.quiet = true;
     if (!os_output_open(&to, "-", &err))
         return command_status(false, &err);
     struct output out = os_output_stream(&to);
-    bool ok = make_page(s, 1, files, &out, &err);
+    bool ok = make_page(s, 1, files, before ? earlier : NULL, &out, &err);
     ok = ok ? os_output_close(&to, &out, &err) : (os_output_abandon(&to), false);
     output_deinit(&out);
+    if (ok && before)
+        home_files_remember(before);
     if (ok)
         home_files_remember(path);
     return command_status(ok, &err);
@@ -162,7 +179,7 @@ static int viewer_run(void *settings, int file_count, char **files)
     struct error err = {.location = LOCATION_NONE};
     struct output page = OUTPUT_BUFFER, bare = OUTPUT_BUFFER;
     struct export_options options = {.with_callgraph = true, .home = true};
-    bool ok = make_page(s, file_count, files, &page, &err) &&
+    bool ok = make_page(s, file_count, files, NULL, &page, &err) &&
               html_put_page(NULL, &options, &bare, &err) &&
               ((output_finish(&page) && output_finish(&bare)) || error_memory(&err));
     for (int i = 0; ok && i < file_count; i++)

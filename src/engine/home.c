@@ -59,7 +59,8 @@ static void answer_home(struct engine_home *h, struct os_server_reply *reply)
     json_put_bool(&w, os_process_user(os_own_pid(), &user) && user == 0);
     json_put_key(&w, "recent");
     home_files_read(&h->files);
-    home_files_write(&h->files, &w);
+    home_abouts_turn(&h->abouts, &h->files);
+    home_files_write(&h->files, &h->abouts, &w);
     json_end(&w, JSON_OBJECT);
     free(folder);
 }
@@ -175,7 +176,8 @@ static void answer_stop(struct engine_home *h, struct os_server_reply *reply)
 static int make(void *context)
 {
     const struct engine_home *h = context;
-    return h->settings.make_page(h->settings.context, h->made.path);
+    return h->settings.make_page(h->settings.context, h->made.path,
+                                 h->before.path[0] ? h->before.path : NULL);
 }
 
 static void answer_opening(const struct engine_home *h, struct os_server_reply *reply)
@@ -190,31 +192,42 @@ static void answer_opening(const struct engine_home *h, struct os_server_reply *
                                          : "none"));
     json_member_str(&w, "file", str_of(h->made.id));
     json_member_str(&w, "name", str_basename(str_of(h->made.path)));
+    if (h->before.path[0])
+        json_member_str(&w, "before", str_of(h->before.id));
     if (h->has_made)
         write_messages(&w, &h->making, false);
     json_end(&w, JSON_OBJECT);
 }
 
-/* {"file": ID} */
-static bool read_id(struct str body, char *id, size_t size, struct error *err)
+/* The files of a request, by their ids; empty: none. */
+struct asked {
+    char file[HOME_ID_SIZE], before[HOME_ID_SIZE];
+};
+
+/* {"file": ID, "before": ID} */
+static bool read_asked(struct str body, struct asked *to, struct error *err)
 {
     struct source source = source_of(body, STR("the request"));
     struct json j;
     struct str key, text;
-    bool found = false;
+    bool wrong = false;
+    *to = (struct asked){.file = ""};
     json_init(&j, &source, false, err);
     j.depth_max = 4;
     if (json_enter(&j, JSON_OBJECT))
         while (json_key(&j, &key)) {
-            bool file = str_equal(key, STR("file"));
-            if (file && json_string(&j, &text) && text.len < size) {
-                format_text(id, size, "%.*s", STR_ARG(text));
-                found = true;
-            } else if (!file) {
+            char *id = str_equal(key, STR("file"))     ? to->file
+                       : str_equal(key, STR("before")) ? to->before
+                                                       : NULL;
+            if (!id)
                 json_skip(&j);
-            }
+            else if (json_string(&j, &text)) /* a longer one is of no file */
+                format_text(id, HOME_ID_SIZE, "%.*s",
+                            STR_ARG(text.len < HOME_ID_SIZE ? text : STR("?")));
+            else
+                wrong = true;
         }
-    found = json_finish(&j) && found;
+    bool found = json_finish(&j) && to->file[0] && !wrong;
     if (!found && !j.failed)
         error_set(err, "the request names no file");
     json_deinit(&j);
@@ -222,24 +235,36 @@ static bool read_id(struct str body, char *id, size_t size, struct error *err)
     return found;
 }
 
+static bool find_file(struct engine_home *h, const char *id, struct home_file *to,
+                      struct error *err)
+{
+    const struct home_file *file = home_files_find(&h->files, str_of(id));
+    if (file) {
+        *to = *file;
+        return true;
+    }
+    error_set(err, "the file is not among the recent recordings any more");
+    return error_hint(err, "choose it with Open a file");
+}
+
 static void answer_open(struct engine_home *h, struct os_server_reply *reply,
                         struct str body)
 {
     struct error err = {0};
-    char id[HOME_ID_SIZE];
-    if (!read_id(body, id, sizeof id, &err)) {
+    struct asked asked;
+    struct home_file file, before = {.path = ""};
+    if (!read_asked(body, &asked, &err)) {
         refuse(reply, INVALID, &err);
         return;
     }
-    const struct home_file *file = home_files_find(&h->files, str_of(id));
-    if (!file) {
-        error_set(&err, "the file is not among the recent recordings any more");
-        error_hint(&err, "choose it with Open a file");
+    if (!find_file(h, asked.file, &file, &err) ||
+        (asked.before[0] && !find_file(h, asked.before, &before, &err))) {
         refuse(reply, "404 Not Found", &err);
         return;
     }
     os_job_close(&h->making); /* the user changed the mind */
-    h->made = *file;
+    h->made = file;
+    h->before = before;
     h->has_made = false;
     h->makes = os_job_run(&h->making, make, h, h->settings.wait, &err);
     if (h->makes)
@@ -248,14 +273,21 @@ static void answer_open(struct engine_home *h, struct os_server_reply *reply,
         refuse(reply, CONFLICT, &err);
 }
 
+/* Whether the page of these files is made: ID or ID/ID. */
+static bool is_made(const struct engine_home *h, struct str ids)
+{
+    struct str file = str_cut(&ids, '/');
+    return h->has_made && h->making.child.status == 0 &&
+           str_equal(str_of(h->made.id), file) &&
+           str_equal(str_of(h->before.path[0] ? h->before.id : ""), ids);
+}
+
 /* A page that is not made, or not any more: the page without a profile requests it. */
-static void answer_view(const struct engine_home *h, struct str id,
+static void answer_view(const struct engine_home *h, struct str ids,
                         struct os_server_reply *reply)
 {
     struct error err;
-    bool ok = h->has_made && h->making.child.status == 0 &&
-              str_equal(str_of(h->made.id), id) &&
-              os_job_result(&h->making, &reply->file, &err);
+    bool ok = is_made(h, ids) && os_job_result(&h->making, &reply->file, &err);
     reply->type = "text/html; charset=utf-8";
     if (!ok)
         reply->lasting = h->settings.page;
@@ -318,6 +350,7 @@ void engine_home_open(struct engine_home *h, const struct engine_home_settings *
                               .processes = HOME_PROCESSES_NONE,
                               .recording = OS_JOB_NONE,
                               .making = OS_JOB_NONE};
+    home_abouts_init(&h->abouts, settings->wait);
 }
 
 void engine_home_close(struct engine_home *h)
@@ -326,6 +359,7 @@ void engine_home_close(struct engine_home *h)
     os_job_close(&h->making);
     home_request_deinit(&h->request);
     home_processes_deinit(&h->processes);
+    home_abouts_deinit(&h->abouts);
     home_files_deinit(&h->files);
 }
 
@@ -340,4 +374,6 @@ void engine_home_turn(struct engine_home *h)
         h->makes = false;
         h->has_made = true;
     }
+    if (h->abouts.works)
+        home_abouts_turn(&h->abouts, &h->files);
 }

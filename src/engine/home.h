@@ -9,10 +9,12 @@
  *   POST api/plan       settings -> the command line that records with them
  *   POST api/record     settings -> starts a recording
  *   POST api/stop       ends the recording
- *   POST api/open       {"file": ID} -> starts to make the page of a recording
+ *   POST api/open       {"file": ID, "before": ID} -> starts to make the page of a
+ *                       recording; with "before", compared with that one
  *   GET  api/opening    the state of that
  *   GET  home           the page without a profile
  *   GET  view/ID        the page with that recording
+ *   GET  view/ID/ID     the same, compared with the second one
  *
  * The reply to an invalid request is {"error": TEXT, "hint": TEXT}. */
 #ifndef STOKE_ENGINE_HOME_H
@@ -26,9 +28,10 @@ struct engine_home_settings {
     struct str page; /* without a profile; it must outlive the home */
     struct os_wait *wait;
 
-    /* Writes the page with the profile of a file; called in a process of its own. Messages
-     * are for standard error. Returns the exit status. */
-    int (*make_page)(void *context, const char *path);
+    /* Writes the page with the profile of a file, compared with that of `before` unless it
+     * is NULL; called in a process of its own. Messages are for standard error. Returns the
+     * exit status. */
+    int (*make_page)(void *context, const char *path, const char *before);
     void *context;
 };
 
@@ -39,11 +42,13 @@ struct engine_home {
     /* Private. */
     struct home_processes processes;
     struct home_files files;
+    struct home_abouts abouts;
     struct os_job recording, making;
     struct home_request request; /* of the recording */
     bool records, stops, has_recorded;
-    uint64_t began, ended; /* by os_clock_monotonic */
-    struct home_file made; /* the file of `making` */
+    uint64_t began, ended;   /* by os_clock_monotonic */
+    struct home_file made;   /* the file of `making` */
+    struct home_file before; /* what it is compared with; its path is empty for none */
     bool makes, has_made;
 };
 

@@ -130,7 +130,20 @@ bool home_files_read(struct home_files *f)
     return f->items != NULL;
 }
 
-void home_files_write(const struct home_files *f, struct json_writer *w)
+/* The description is JSON, which the process that wrote it has completed (home_about.c). */
+static void write_about(struct json_writer *w, struct str about)
+{
+    json_put_key(w, "about");
+    if (about.len == 0) {
+        json_put_null(w);
+        return;
+    }
+    output_str(w->out, about);
+    w->comma = true;
+}
+
+void home_files_write(const struct home_files *f, const struct home_abouts *a,
+                      struct json_writer *w)
 {
     json_begin(w, JSON_ARRAY);
     for (size_t i = 0; i < f->count; i++) {
@@ -143,6 +156,8 @@ void home_files_write(const struct home_files *f, struct json_writer *w)
             json_member_str(w, "folder", str_head(path, str_rfind(path, '/')));
         json_member_u64(w, "size", one->size);
         json_member_u64(w, "changed", one->changed / 1000000);
+        if (i < HOME_DESCRIBED)
+            write_about(w, home_abouts_of(a, one));
         json_end(w, JSON_OBJECT);
     }
     json_end(w, JSON_ARRAY);

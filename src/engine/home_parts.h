@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "codec/json.h"
+#include "os/job.h"
 #include "os/mapping.h"
 
 /* --- Processes ---------------------------------------------------------------------- */
@@ -35,9 +36,12 @@ void home_processes_deinit(struct home_processes *p);
 
 #define HOME_FILES_MAX 200
 #define HOME_ID_SIZE 17
+#define HOME_PATH_MAX 4096
+
+struct home_abouts;
 
 struct home_file {
-    char path[4096];
+    char path[HOME_PATH_MAX];
     char id[HOME_ID_SIZE]; /* of the path, for addresses */
     uint64_t size, changed;
     bool elsewhere; /* not in the current folder */
@@ -51,7 +55,10 @@ struct home_files {
 
 /* Reads the list again. False if out of memory. */
 bool home_files_read(struct home_files *f);
-void home_files_write(const struct home_files *f, struct json_writer *w);
+
+/* Each with "about", what it contains, if it is known; null while that is found out. */
+void home_files_write(const struct home_files *f, const struct home_abouts *a,
+                      struct json_writer *w);
 
 /* The file of that id in a list that is read again; NULL if there is none. */
 const struct home_file *home_files_find(struct home_files *f, struct str id);
@@ -62,6 +69,47 @@ void home_file_id(char id[HOME_ID_SIZE], const char *path);
 
 /* Remembers that the user opened a file. Failures are not reported. */
 void home_files_remember(const char *path);
+
+/* --- Their contents ------------------------------------------------------------------- */
+
+#define HOME_DESCRIBED 12  /* files: those that the page shows */
+#define HOME_ABOUTS_MAX 48 /* descriptions that are retained */
+
+struct home_about {
+    char id[HOME_ID_SIZE];
+    uint64_t size, changed; /* of the described version of the file */
+    struct output text;     /* JSON */
+};
+
+/* What the newest files contain. */
+struct home_abouts {
+    struct home_about items[HOME_ABOUTS_MAX];
+    size_t count, next;
+    struct os_wait *wait;
+    struct os_job job; /* reads `file` */
+    struct home_file file;
+    uint64_t began; /* by os_clock_monotonic */
+    bool works;
+};
+
+/* The struct must not be moved. */
+void home_abouts_init(struct home_abouts *a, struct os_wait *wait);
+void home_abouts_deinit(struct home_abouts *a);
+
+/* Takes the result of the process that reads a file, and starts the next one. One that
+ * takes too long is ended. */
+void home_abouts_turn(struct home_abouts *a, const struct home_files *files);
+
+/* A file's description; empty if it is not known yet. */
+struct str home_abouts_of(const struct home_abouts *a, const struct home_file *f);
+
+/* Writes what the file contains, as far as a little time suffices:
+ *   {"format": TEXT, "host": TEXT, "command": TEXT, "program": TEXT, "processes": N,
+ *    "events": [{"name": TEXT, "unit": TEXT, "total": N}...], "samples": N,
+ *    "seconds": N, "cut": BOOL, "large": BOOL}
+ * Unknown members are absent. "cut": the file ends early; "large": it was not read to its
+ * end. Or {"error": TEXT}. Returns an exit status. */
+int home_contents_write(const struct home_file *f, struct output *out);
 
 /* --- Requests to record --------------------------------------------------------------- */
 

@@ -359,7 +359,7 @@ struct profile *engine_load(const struct load_settings *settings, int file_count
     struct source_maps maps;
     struct load_settings with_maps = *settings;
     struct job job = {&with_maps, settings->quiet ? &engine_silent : report,
-                      &symbols.seam};
+                      settings->unresolved ? NULL : &symbols.seam};
     struct symbol_settings with_limits = settings->symbols;
     bool full = symbols_demangle(&settings->symbols) == DEMANGLE_FULL;
     with_maps.import.source_maps = &maps;

@@ -27,6 +27,7 @@ struct load_settings {
     bool events_apart;  /* of several files: events of different names stay different */
     bool modules_alike; /* functions with the same name in different modules are one */
     bool own_warnings;  /* missing symbols are not reported */
+    bool unresolved;    /* no binary is read: addresses have no names */
     const struct perf_consumer
         /* receives the samples of recordings one by one; the profile then has none */
         *consumer;

@@ -166,9 +166,16 @@ module.exports = (test) => {
     });
 
     test("home has no violation", async (bench) => {
-        const page = await bench.open((await serveHome(bench)).address);
+        const { address, folder } = await serveHome(bench);
+        for (const name of ["a.folded", "b.folded"])
+            fs.writeFileSync(path.join(folder, name), "main;hot 12\n");
+        fs.writeFileSync(path.join(folder, "bad.pprof"), Buffer.alloc(100));
+        const page = await bench.open(address);
         await page.waitForSelector(".list tbody tr");
+        await page.waitForFunction(() => window.stoke.home.machine?.recent.every((one) => one.about));
         const found = await inBothThemes(page, "home");
+        await page.getByRole("button", { name: "Compare a.folded" }).click();
+        found.push(...await inBothThemes(page, "home, a recording chosen"));
         await page.setViewportSize(PHONE);
         none([...found, ...await inBothThemes(page, "phone")]);
     });

@@ -108,6 +108,57 @@ module.exports = (test) => {
         assert.equal(await page.locator(".options h2").textContent(), "No process chosen");
     });
 
+    test("recent recordings say what they contain; two of them are compared, by mouse and by keyboard", async (bench) => {
+        const { address, folder } = await serveHome(bench);
+        const stack = (pid, at, weight, leaf) => `load ${pid}/${pid} [000] ${at}: ${weight} cpu-clock:\n\tff02 ${leaf}+0x1 (/bin/load)\n\tff01 main+0x1 (/bin/load)\n\n`;
+        fs.writeFileSync(path.join(folder, "old.perf"), stack(7, "1.000000", 2e9, "slow") + stack(7, "3.500000", 1e9, "same"));
+        fs.writeFileSync(path.join(folder, "new.perf"), stack(8, "1.000000", 1e9, "fast") + stack(9, "2.000000", 1e9, "same"));
+        fs.writeFileSync(path.join(folder, "bad.pprof"), Buffer.alloc(100));
+        const page = await bench.open(address);
+        const row = (name) => page.locator(".recents tbody tr", { hasText: name });
+        const contents = async (name, expected) => {
+            await page.waitForFunction((file) => window.stoke.home.machine?.recent.find((one) => one.name === file)?.about, name);
+            await settle(page);
+            assert.match((await row(name).locator("td").allTextContents()).slice(1, 3).join("|"), expected);
+        };
+        await contents("old.perf", /^load \u00b7 3 s CPU time \u00b7 2 samples\|2\.50 s$/);
+        await contents("new.perf", /^load and 1 other process \u00b7 2 s CPU time \u00b7 2 samples\|1 s$/);
+        await contents("bad.pprof", /^Cannot be read: ./);
+        assert.equal(await row("bad.pprof").locator(".act button").count(), 0);
+
+        /* By mouse: the first choice is the recording before; Cancel and a second click end it. */
+        await page.getByRole("button", { name: "Compare new.perf" }).click();
+        assert.match(await page.locator(".comparing").textContent(), /^new\.perf is the recording before\./);
+        await page.locator(".comparing button").click();
+        await page.getByRole("button", { name: "Compare new.perf" }).click();
+        await page.getByRole("button", { name: "Before: new.perf" }).click();
+        assert.equal(await page.locator(".comparing").textContent(), "");
+        const compared = async () => {
+            await page.waitForURL(/\/view\/[0-9a-f]{16}\/[0-9a-f]{16}$/);
+            await page.waitForSelector("#app[data-ready]");
+            await page.waitForFunction(() => window.stoke.comparedWith !== "");
+            await settle(page);
+            return page.locator(".file").textContent();
+        };
+        await page.getByRole("button", { name: "Compare old.perf" }).click();
+        await page.getByRole("button", { name: "After: new.perf" }).click();
+        assert.equal(await compared(), "old.perf \u2192 new.perf");
+        await page.goto(page.url().replace(/#.*/, ""));
+        assert.equal(await compared(), "old.perf \u2192 new.perf", "loaded again");
+
+        /* By keyboard, the other way round; Escape ends the choice. */
+        await page.goto(new URL("/home", page.url()).href);
+        await page.getByRole("button", { name: "Compare new.perf" }).focus();
+        await page.keyboard.press("Enter");
+        await page.locator(".comparing button").waitFor();
+        await page.keyboard.press("Escape");
+        await page.getByRole("button", { name: "Compare new.perf" }).waitFor();
+        await page.keyboard.press("Enter"); /* the focus stays */
+        await page.getByRole("button", { name: "After: old.perf" }).focus();
+        await page.keyboard.press("Enter");
+        assert.equal(await compared(), "new.perf \u2192 old.perf");
+    });
+
     test("a recording that fails says why; a command is split as a shell does it", async (bench) => {
         const { address } = await serveHome(bench);
         const page = await bench.open(address);

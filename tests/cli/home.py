@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The requests of the home of stoke view: home.py ADDRESS PID, with PID a busy process of load.c."""
 
+import atexit
 import http.client
 import json
 import os
@@ -117,6 +118,7 @@ assert "kthreadd" not in {one["name"] for one in processes}, processes
 # A name that is not valid UTF-8: JSON contains replacement characters; the file name omits them.
 HOSTILE = b")</script>\n\xff\"\\/"
 hostile = subprocess.Popen([sys.executable, "-c", f"import ctypes, time; ctypes.CDLL(None).prctl(15, {HOSTILE!r}); print(flush=True); time.sleep(9999)"], stdout=subprocess.PIPE)
+atexit.register(hostile.kill)
 assert hostile.stdout.readline()
 found = []
 while not found:  # a reading is retained for a while
@@ -172,7 +174,8 @@ assert ";main;middle;leaf" in folded, folded
 check("in the list", [one["id"] for one in get("/api/home")["recent"] if one["name"] == state["name"]], [state["file"]])
 
 # Its page.
-for wrong in ({}, {"file": 1}, {"file": "../../etc/passwd"}, {"file": "x" * 1000}, {"file": "/etc/passwd"}):
+for wrong in ({"file": state["file"], "before": 7}, {"file": state["file"], "before": "../x"}, {"file": state["file"], "before": "0" * 16},
+              {"file": state["file"] + "0"}, {}, {"file": 1}, {"file": "../../etc/passwd"}, {"file": "x" * 1000}, {"file": "/etc/passwd"}):
     check(f"opening {str(wrong)[:40]}", post("/api/open", wrong)[0], 400, 404)
 check("an unknown file", post("/api/open", {"file": "0" * 16})[0], 404)
 check("a page that is not made", b'id="profile"' in ask("GET", f"/view/{state['file']}", Cookie=cookie)[2].split(b"</script>")[-3], False)
@@ -184,6 +187,66 @@ assert f'id="profile" data-name="{state["name"]}"'.encode() in page and b'id="ho
 check("the home", b'data-name="' in ask("GET", "/home", Cookie=cookie)[2].split(b'id="home"')[1].split(b"<script>")[0], False)
 post("/api/open", {"file": recent["id"]})
 wait_for("/api/opening", "opened")
+
+# A comparison has both; it is not the page of one of them.
+status, opening = post("/api/open", {"file": state["file"], "before": recent["id"]})
+check("opening a comparison", (status, opening["file"], opening["before"]), (200, state["file"], recent["id"]))
+wait_for("/api/opening", "opened")
+page = ask("GET", f"/view/{state['file']}/{recent['id']}", Cookie=cookie)[2]
+assert f'id="profile" data-name="{state["name"]}"'.encode() in page and b'id="profile-before" data-name="two-events.perf"' in page
+for other in (state["file"], recent["id"], f"{recent['id']}/{state['file']}", f"{state['file']}/{'0' * 16}"):
+    check(f"the page {other}", b'data-name="' in ask("GET", f"/view/{other}", Cookie=cookie)[2].split(b'id="home"')[1].split(b"<script>")[0], False)
+
+
+# What the files contain.
+
+def about(name):
+    """The description, once there is one."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        [one] = [one for one in get("/api/home")["recent"] if one["name"] == name]
+        if one["about"]:
+            return one["about"]
+        assert time.monotonic() < until, one
+        time.sleep(0.05)
+
+
+of = about(state["name"])
+assert of["program"] == "load" and of["format"] == "perf-data" and of["samples"] > 0 and 0 < of["seconds"] < 3600, of
+assert f"-p {PID}" in of["command"] and of["events"][0]["unit"] == "ns" and of["events"][0]["total"] > 0 and "large" not in of, of
+of = about("two-events.perf")
+check("events", [(one["name"], one["total"] > 0) for one in of["events"]], [("cycles", True), ("page-faults", True)])
+check("program and command", (of["program"], of["host"], of["command"].split()[0]), ("cron", "build7", "/usr/bin/perf"))
+with open("changing.folded", "w", encoding="utf-8") as file:
+    file.write("a;b 3\n")
+check("samples", about("changing.folded")["events"], [{"name": "samples", "unit": "samples", "total": 3}])
+with open("changing.folded", "a", encoding="utf-8") as file:
+    file.write("a;c 40\n")
+check("samples of the changed file", about("changing.folded")["events"][0]["total"], 43)
+for name, content in (("bad.pprof", b"\0" * 100), ("bad.stoke", b"\x89STOKE\r\n"), ("bad.folded", b"a\n")):
+    with open(name, "wb") as file:
+        file.write(content)
+    assert about(name)["error"], name
+    os.remove(name)
+
+# Of large files only the header, or the beginning.
+subprocess.run(["stoke", "record", "-q", "-e", "cpu-clock", "-o", "large.data", "sh", "-c", "exec ../load 300"], check=False)
+os.truncate("large.data", 1 << 30)
+of = about("large.data")
+assert of["large"] is True and "samples" not in of and of["command"].endswith("../load 300") and of["seconds"] > 0, of
+check("its event", [one["name"] for one in of["events"]], ["cpu-clock"])
+with open("large.perf", "w", encoding="utf-8") as file:
+    with open("two-events.perf", encoding="utf-8") as small:
+        text = small.read() + "\n"
+    file.write(text * ((17 << 20) // len(text)))
+of = about("large.perf")
+assert of["large"] is True and "samples" not in of and of["format"] == "perf", of
+assert "total" not in of["events"][0], of
+with open("large.folded", "wb") as file:
+    file.truncate(1 << 30)
+check("a large file of nothing", about("large.folded"), {"large": True})
+for name in ("large.data", "large.perf", "large.folded", "changing.folded"):
+    os.remove(name)
 
 # A file that cannot be read, and one that is not there any more.
 with open("bad.stoke", "w", encoding="utf-8") as file:
@@ -225,6 +288,7 @@ for i in range(300):
 listed = [one["name"] for one in get("/api/home")["recent"]]
 check("the number of files", len(listed), 200)
 check("the newest", [name for name in listed if name.startswith("old")][:2], ["old-299.folded", "old-298.folded"])
+check("which are described", ["about" in one for one in get("/api/home")["recent"]], [True] * 12 + [False] * 188)
 assert "two-events.perf" in listed and "old-1.folded" not in listed, listed
 
 # A recording that still runs when the server ends.

@@ -193,6 +193,7 @@ export const COMMANDS: Command[] = [
     { title: "A window earlier", keys: ["ArrowLeft", "["], group: "Time", when: (app) => live(app) && !inBoxes(), run: (app) => app.live?.step(-1) },
     { title: "A window later", keys: ["ArrowRight", "]"], group: "Time", when: (app) => live(app) && !inBoxes(), run: (app) => app.live?.step(1) },
 
+    { title: "Compare no recordings", keys: ["Escape"], group: "Finding", when: (app) => !open(app) && Boolean(app.home?.before), run: (app) => app.home?.chooseBefore(null) },
     { title: "End the search", keys: ["Escape"], group: "Finding", when: (app) => app.state.search !== "", run: (app) => app.search("", app.state.pattern) },
     { title: "Clear the selection", keys: ["Escape"], group: "Boxes", when: (app) => app.chosen !== null, run: (app) => void app.select(app.selectedIn, null) },
 

@@ -113,10 +113,16 @@ export function shownName(name: string): string {
         (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
+/* The name of an event as it is shown, without its unit. */
+export function eventTitle({ name, unit }: { name: string; unit: string }): string {
+    const known = unit === "ns" ? { "cpu-clock": "CPU time", "task-clock": "CPU time", "off-cpu": "Waiting" }[name] : undefined;
+    return known ?? shownName(name);
+}
+
 /* For the user: the clocks of the kernel measure CPU time. */
 export function eventName({ name, unit }: { name: string; unit: string }): string {
-    const known = unit === "ns" ? { "cpu-clock": "CPU time", "task-clock": "CPU time", "off-cpu": "Waiting" }[name] : undefined;
-    return known ?? `${shownName(name)}${unit && unit !== name ? ` (${unit})` : ""}`;
+    const title = eventTitle({ name, unit });
+    return title !== shownName(name) || !unit || unit === name ? title : `${title} (${unit})`;
 }
 
 /* Of a mark on the time line. */

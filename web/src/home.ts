@@ -4,12 +4,28 @@
 import type { App } from "./app";
 import { fetchAgain } from "./requests";
 
+/* What a file contains, as far as the server finds it out in a little time. */
+export interface About {
+    format?: string;
+    host?: string;
+    command?: string;
+    program?: string; /* the process with the most samples */
+    processes?: number;
+    events?: { name?: string; unit?: string; total?: number }[];
+    samples?: number;
+    seconds?: number;
+    cut?: boolean; /* it ends early */
+    large?: boolean; /* it was not read to its end */
+    error?: string;
+}
+
 export interface Recent {
     id: string;
     name: string;
     folder?: string;
     size: number;
     changed: number; /* ms since the epoch */
+    about?: About | null; /* null: not known yet; the older files have none */
 }
 
 export interface Machine {
@@ -54,6 +70,7 @@ export interface Recording {
 interface Opening {
     state: "none" | "opening" | "opened" | "failed";
     file: string;
+    before?: string;
     name: string;
     messages?: string;
 }
@@ -78,6 +95,7 @@ export interface Settings {
 }
 
 const PROCESSES_EVERY = 2000; /* ms */
+const ABOUT_EVERY = 400; /* while the server reads files */
 const RECORDING_EVERY = 500;
 const PAST = 24; /* readings that are retained */
 
@@ -134,12 +152,14 @@ export class Home {
     plan: Plan | null = null;
     recording: Recording = { state: "none" };
     opening = ""; /* the name of the file that is being opened */
+    before: Recent | null = null; /* chosen: the next choice is compared with it */
     byMemory = false;
     search = "";
     error: { message: string; hint: string } | null = null;
     gone = ""; /* the names of chosen processes that have ended */
     private readonly past = new Map<string, number[]>();
     private planTimer = 0;
+    private aboutTimer = 0;
     private plans = 0;
     private opens = 0;
     private follows = false; /* the recording's state is read often */
@@ -148,9 +168,10 @@ export class Home {
 
     constructor(private readonly app: App) {}
 
-    /* The address of a page with a recording names it. */
-    static asked(): string {
-        return /^\/view\/([0-9a-f]{16})$/.exec(location.pathname)?.[1] ?? "";
+    /* The address of a page with a recording names it, and the one that it is compared with. */
+    static asked(): { file: string; before: string } | null {
+        const [, file, before] = /^\/view\/([0-9a-f]{16})(?:\/([0-9a-f]{16}))?$/.exec(location.pathname) ?? [];
+        return file ? { file, before: before ?? "" } : null;
     }
 
     start(): void {
@@ -165,6 +186,9 @@ export class Home {
     private async refresh(): Promise<void> {
         try {
             this.machine = await ask<Machine>("/api/home");
+            clearTimeout(this.aboutTimer);
+            if (this.machine.recent.some((file) => file.about === null) && !this.app.shown)
+                this.aboutTimer = window.setTimeout(() => void this.refresh(), ABOUT_EVERY);
             this.app.changed();
         } catch (error) {
             this.fail(error);
@@ -325,12 +349,20 @@ export class Home {
 
     /* --- Files ---------------------------------------------------------------------------- */
 
-    /* The server makes a page of the file, which has symbols and source files of this machine. */
-    async open(id: string): Promise<void> {
+    /* Chooses what the next choice is compared with; null: nothing. */
+    chooseBefore(file: Recent | null): void {
+        this.before = file;
+        this.app.changed();
+    }
+
+    /* The server makes a page of the file, which has symbols and source files of this machine;
+     * with `before`, of the comparison with that file. */
+    async open(id: string, before = ""): Promise<void> {
         const number = ++this.opens;
+        this.before = null;
         try {
             this.error = null;
-            await this.followOpening(await ask<Opening>("/api/open", { file: id }), id, number);
+            await this.followOpening(await ask<Opening>("/api/open", { file: id, before }), id, before, number);
         } catch (error) {
             this.failOpening(error, number);
         }
@@ -343,21 +375,22 @@ export class Home {
         this.fail(error);
     }
 
-    private async followOpening(state: Opening, id: string, number: number): Promise<void> {
+    private async followOpening(state: Opening, id: string, before: string, number: number): Promise<void> {
         if (number !== this.opens)
             return; /* another file was chosen here */
-        if (state.file !== id)
+        const address = `/view/${id}${before && `/${before}`}`;
+        if (state.file !== id || (state.before ?? "") !== before)
             throw new Refused("another page opens a file from this server", "try again when that file is shown");
         this.opening = state.state === "opening" ? state.name : "";
         if (state.state === "opened") {
-            if (location.pathname === `/view/${id}`)
+            if (location.pathname === address)
                 location.reload();
             else
-                location.assign(`/view/${id}`);
+                location.assign(address);
         } else if (state.state === "failed") {
             throw new Refused(`${state.name} cannot be opened`, state.messages ?? "");
         } else {
-            window.setTimeout(() => void ask<Opening>("/api/opening").then((next) => this.followOpening(next, id, number))
+            window.setTimeout(() => void ask<Opening>("/api/opening").then((next) => this.followOpening(next, id, before, number))
                 .catch((error: unknown) => this.failOpening(error, number)), RECORDING_EVERY / 2);
         }
         this.app.changed();

@@ -112,8 +112,9 @@ async function main(): Promise<void> {
     app.inlined = false;
     if (app.home && !app.shown) {
         app.home.start();
-        if (Home.asked() && !inlined) /* a page that cannot be shown is not requested again */
-            void app.home.open(Home.asked());
+        const asked = Home.asked();
+        if (asked && !inlined) /* a page that cannot be shown is not requested again */
+            void app.home.open(asked.file, asked.before);
     }
     if (!app.shown)
         draw();

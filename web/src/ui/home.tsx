@@ -4,8 +4,8 @@ import type { ComponentChildren } from "preact";
 import type { App } from "../app";
 import { chooseFile } from "../commands";
 import { example } from "../example";
-import { count, shownName, weight } from "../format";
-import type { Group, Home, Recent, Recording, Settings } from "../home";
+import { baseName, count, eventTitle, shownName, time, weight } from "../format";
+import type { About, Group, Home, Recent, Recording, Settings } from "../home";
 import { FormatChoice, Formats } from "./formats";
 import { useHeld } from "./held";
 import { Licences } from "./licences";
@@ -214,24 +214,86 @@ function when(ms: number): string {
         : at.toLocaleDateString([], { day: "numeric", month: "short", year: at.getFullYear() === now.getFullYear() ? undefined : "numeric" });
 }
 
+/* "load and 3 other processes"; without processes the recorded command. */
+function programOf({ program, processes, command }: About): string {
+    const name = program ?? baseName(command?.split(" ")[0] ?? "");
+    const others = program && processes ? processes - 1 : 0;
+    return shownName(name) + (others > 0 ? ` and ${count(others)} other ${others === 1 ? "process" : "processes"}` : "");
+}
+
+/* What was recorded, and how much of it if that is known. */
+function eventOf({ name = "", unit = "", total }: { name?: string; unit?: string; total?: number }): string {
+    const title = name === "off-cpu" ? "waiting" : eventTitle({ name, unit });
+    return total === undefined ? title : `${weight(total, unit)} ${title}`;
+}
+
+function contentsOf(about: About): string[] {
+    const events = (about.events ?? []).filter((event) => event.total !== undefined || event.name !== "samples"); /* else it says nothing */
+    const counted = events[0]?.unit === "samples"; /* the event says it */
+    return [
+        programOf(about),
+        ...events.slice(0, 2).map(eventOf),
+        events.length > 2 ? `${count(events.length - 2)} more events` : "",
+        about.samples !== undefined && !counted ? `${count(about.samples)} ${about.samples === 1 ? "sample" : "samples"}` : "",
+        about.cut ? "ends early" : "",
+        about.large && about.samples === undefined ? "large, read in part" : "",
+    ].filter(Boolean);
+}
+
+function Contents({ file: { about } }: { file: Recent }) {
+    if (!about)
+        return <>{about === null ? "\u2026" : ""}</>;
+    if (about.error !== undefined)
+        return <span class="wrong" title={shownName(about.error)}>Cannot be read: {shownName(about.error)}</span>;
+    const text = contentsOf(about).join(" \u00b7 ");
+    const more = [about.command, about.host && `on ${about.host}`, about.format].filter(Boolean).map((one) => shownName(one ?? ""));
+    return <span title={[text, ...more].join("\n")}>{text}</span>;
+}
+
+/* Chooses the recording before, then the one after, which opens the comparison. */
+function CompareButton({ home, file }: { home: Home; file: Recent }) {
+    const { before } = home;
+    const name = shownName(file.name);
+    if (!before)
+        return <button type="button" aria-label={`Compare ${name}`} title="Compare it, as the recording before, with another" onClick={() => home.chooseBefore(file)}>Compare{"\u2026"}</button>;
+    if (before.id === file.id)
+        return <button type="button" class="before" aria-pressed={true} aria-label={`Before: ${name}`} title="Choose another" onClick={() => home.chooseBefore(null)}>Before</button>;
+    return <button type="button" class="after" aria-label={`After: ${name}`} title={`Compare ${shownName(before.name)} (before) with ${name} (after)`} onClick={() => void home.open(file.id, before.id)}>After</button>;
+}
+
+function RecentRow({ home, file, compares }: { home: Home; file: Recent; compares: boolean }) {
+    const { about } = file;
+    return (
+        <tr class={home.before?.id === file.id ? "on" : ""}>
+            <td class="name" title={shownName(`${file.folder ?? home.machine?.folder ?? ""}/${file.name}`)}>
+                <button type="button" class="link" onClick={() => void home.open(file.id)}>{shownName(file.name)}</button>
+                {file.folder && <span class="faint folder"><bdi>{shownName(file.folder)}</bdi></span>}
+            </td>
+            <td class="contents"><Contents file={file} /></td>
+            <td class="faint">{about?.seconds ? time(about.seconds * 1e9) : ""}</td>
+            <td class="faint">{when(file.changed)}</td>
+            <td class="faint">{weight(file.size, "bytes")}</td>
+            {compares && <td class="act">{about?.error === undefined && <CompareButton home={home} file={file} />}</td>}
+        </tr>
+    );
+}
+
 function Recents({ home }: { home: Home }) {
     const recent = home.machine?.recent ?? [];
+    const shown = recent.slice(0, RECENT);
+    const compares = shown.length > 1;
     return (
         <>
             <h2>Recent recordings</h2>
             <div class="card recents">
                 {recent.length === 0 && <p class="card-body faint">No profile in {shownName(home.machine?.folder ?? "this folder")} yet.</p>}
+                <div class="comparing" role="status">
+                    {home.before && <><span><b>{shownName(home.before.name)}</b> is the recording before. Choose the one after it.</span> <button type="button" onClick={() => home.chooseBefore(null)}>Cancel</button></>}
+                </div>
                 {recent.length > 0 && (
                     <table>
-                        <thead class="spoken-head"><tr><th>Name</th><th>Folder</th><th>Changed</th><th>Size</th></tr></thead>
-                        <tbody>{recent.slice(0, RECENT).map((file: Recent) => (
-                            <tr key={file.id}>
-                                <td><button type="button" class="link" onClick={() => void home.open(file.id)}>{shownName(file.name)}</button></td>
-                                <td class="faint">{shownName(file.folder ?? "this folder")}</td>
-                                <td class="faint">{when(file.changed)}</td>
-                                <td class="faint">{weight(file.size, "bytes")}</td>
-                            </tr>
-                        ))}</tbody>
+                        <thead><tr><th>Name</th><th>Contents</th><th>Duration</th><th>Changed</th><th>Size</th>{compares && <th><span class="spoken">Compare</span></th>}</tr></thead>
+                        <tbody>{shown.map((file) => <RecentRow key={file.id} home={home} file={file} compares={compares} />)}</tbody>
                     </table>
                 )}
                 {recent.length > RECENT && <p class="below">{count(recent.length - RECENT)} older files are not shown.</p>}
