@@ -653,6 +653,12 @@ void json_put_null(struct json_writer *w)
     output_text(w->out, "null");
 }
 
+void json_put_raw(struct json_writer *w, struct str json)
+{
+    put_separator(w);
+    output_str(w->out, json);
+}
+
 void json_put_line(struct json_writer *w)
 {
     w->line = true;

@@ -119,6 +119,7 @@ void json_put_u64(struct json_writer *w, uint64_t v);
 void json_put_double(struct json_writer *w, double v);
 void json_put_bool(struct json_writer *w, bool v);
 void json_put_null(struct json_writer *w);
+void json_put_raw(struct json_writer *w, struct str json); /* a complete value */
 
 /* A key and its value. */
 void json_member_str(struct json_writer *w, const char *key, struct str s);

@@ -134,12 +134,10 @@ bool home_files_read(struct home_files *f)
 static void write_about(struct json_writer *w, struct str about)
 {
     json_put_key(w, "about");
-    if (about.len == 0) {
+    if (about.len)
+        json_put_raw(w, about);
+    else
         json_put_null(w);
-        return;
-    }
-    output_str(w->out, about);
-    w->comma = true;
 }
 
 void home_files_write(const struct home_files *f, const struct home_abouts *a,
