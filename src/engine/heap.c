@@ -189,6 +189,7 @@ static void add_live(const struct adding *a, const struct heap_slice *slice,
     if (slice->interval == peak_interval(a->e) && fabs(to_peak) > 0) {
         struct sample until = s;
         until.time = time_of(a, a->e->peak_time);
+        s.count = 0; /* the blocks of the slice count once */
         add_weight(a, &until, labels, LIVE, to_peak);
         add_weight(a, &s, labels, LIVE, slice->change - to_peak);
     } else {
