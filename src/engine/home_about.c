@@ -6,7 +6,7 @@
 #include "os/file.h"
 #include "os/machine.h"
 
-#define TIME_MAX 10000000000 /* ns for a file; a busy machine needs more than it takes */
+#define TIME_MAX 10000000000 /* ns for a file, also on a busy machine */
 #define RESULT_MAX 65536     /* bytes that are accepted from the process */
 
 void home_abouts_init(struct home_abouts *a, struct os_wait *wait)
