@@ -48,7 +48,8 @@ int EXPORT(core_draw)(uint32_t kind, double from, double to, double width,
         return end_reply(false);
     double end = core.charts[kind].to > 0 ? core.charts[kind].to : 1;
     struct window window = {from, isinf(to) ? end : to, width, first_row, last_row};
-    struct looks looks = {core.tones, core.search.matches, core.tone_by, core.chosen};
+    struct looks looks = {core.tones, core.shared_tones, core.search.matches,
+                          core.tone_by, core.chosen};
     chart_draw(&core.charts[kind], &core.shown, &window, &looks, &core.reply);
     return end_reply(true);
 }
@@ -128,9 +129,10 @@ static uint32_t row_of(const struct chart *c, uint32_t box)
 
 static void reply_box(struct json_writer *w, const struct chart *c, uint32_t box)
 {
+    uint32_t row = row_of(c, box);
     json_begin(w, JSON_OBJECT);
     json_member_u64(w, "box", box);
-    json_member_u64(w, "row", row_of(c, box));
+    json_member_u64(w, "row", row);
     json_member_double(w, "from", c->begin[box]);
     json_member_double(w, "to", c->end[box]);
     if (c->tree)
@@ -142,7 +144,8 @@ static void reply_box(struct json_writer *w, const struct chart *c, uint32_t box
             json_member_double(w, "waiting", (double)c->waited[box]);
     }
     json_put_key(w, "function");
-    reply_function(w, &core.shown, &core.functions, node_label(c, c->node[box]));
+    reply_function(w, &core.shown, &core.functions,
+                   chart_process(c, &core.shown, row, box), node_label(c, c->node[box]));
     reply_stack(w, c, box);
     json_end(w, JSON_OBJECT);
 }

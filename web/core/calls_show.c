@@ -144,7 +144,7 @@ int EXPORT(core_color)(uint32_t by)
     begin_reply();
     core.tone_by = (enum tone_by)by;
     arena_deinit(&core.tone_arena);
-    core.tones = core.categories = NULL;
+    core.tones = core.shared_tones = core.categories = NULL;
     return end_reply(need_tones());
 }
 
@@ -175,7 +175,7 @@ int EXPORT(core_choose)(uint32_t label)
     if (!need_functions() || label >= core.shown.paths.labels.count)
         return end_reply(false);
     choose_label(label);
-    reply_function(&w, &core.shown, &core.functions, label);
+    reply_function(&w, &core.shown, &core.functions, 0, label);
     return end_reply(true);
 }
 

@@ -44,7 +44,7 @@ int EXPORT(core_function_rows)(uint32_t from, uint32_t to)
         return end_reply(false);
     json_begin(&w, JSON_ARRAY);
     for (uint32_t i = from; i < to && i < core.functions.count; i++)
-        reply_function(&w, &core.shown, &core.functions, core.functions.order[i]);
+        reply_function(&w, &core.shown, &core.functions, 0, core.functions.order[i]);
     json_end(&w, JSON_ARRAY);
     return end_reply(true);
 }
@@ -68,7 +68,8 @@ static void reply_children(struct json_writer *w, const struct tree *t, uint32_t
                          t->base_total[child], t->total[child]);
         }
         json_put_key(w, "function");
-        reply_function(w, &core.shown, &core.functions, tree_label(t, child));
+        reply_function(w, &core.shown, &core.functions,
+                       t->process ? t->process[child] : 0, tree_label(t, child));
         json_end(w, JSON_OBJECT);
     }
     json_end(w, JSON_ARRAY);

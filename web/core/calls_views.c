@@ -72,7 +72,8 @@ int EXPORT(core_graph)(double function_share, double call_share, uint32_t most)
     if (!need_functions() || !need_tones() ||
         !(core.graph.made || graph_init(&core.graph, &core.shown, &core.err)))
         return end_reply(false);
-    struct looks looks = {core.tones, core.search.matches, core.tone_by, core.chosen};
+    struct looks looks = {core.tones, core.shared_tones, core.search.matches,
+                          core.tone_by, core.chosen};
     return end_reply(reply_graph(&w, &core.graph, &core.shown, &core.functions, &limits,
                                  &looks, &core.err));
 }

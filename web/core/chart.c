@@ -106,6 +106,16 @@ string_id chart_label(const struct chart *c, const struct shown *s, uint32_t box
                    : path_label(&s->paths, c->node[box]);
 }
 
+string_id chart_process(const struct chart *c, const struct shown *s, uint32_t row,
+                        uint32_t box)
+{
+    if (!s->shared.count)
+        return 0;
+    if (c->tree)
+        return c->tree->process ? c->tree->process[c->node[box]] : 0;
+    return s->process_of_thread[c->thread_of_row[row]];
+}
+
 double chart_waits(const struct chart *c, uint32_t box)
 {
     double length = c->end[box] - c->begin[box];
@@ -141,6 +151,17 @@ uint32_t chart_find(const struct chart *c, uint32_t row, uint32_t at, double x)
     return low;
 }
 
+/* State of drawing one row: of its boxes, or of the spans of a level. */
+struct row_drawing {
+    const struct chart *chart;
+    const struct shown *shown;
+    const struct window *window;
+    const struct looks *looks;
+    const struct level *level; /* NULL: the boxes */
+    double scale;              /* pixels per unit */
+    uint32_t row, stop;
+};
+
 /* A box that waits all the time has a flag; for others, the share of waiting. */
 static uint32_t waits_of(const struct tree *t, uint32_t node)
 {
@@ -148,14 +169,28 @@ static uint32_t waits_of(const struct tree *t, uint32_t node)
     return part >= ALL_WAITS ? (uint32_t)DRAWN_OFF << 16 : (uint32_t)(part * 255) << 24;
 }
 
-static uint32_t look_of(const struct chart *c, const struct shown *s,
-                        const struct looks *looks, const struct span *span)
+/* The tone and the kind of the function. */
+static uint32_t tone_in(const struct shown *s, const struct looks *looks,
+                        string_id process, string_id label, uint32_t *kind)
 {
+    uint32_t shared = shared_name_in(s, process, label);
+    *kind = s->kind_of_label[label];
+    if (shared == NONE)
+        return looks->tones[label];
+    *kind = (uint32_t)s->p->frames[s->shared.frames[shared]].kind;
+    return looks->shared[shared];
+}
+
+static uint32_t look_of(const struct row_drawing *d, const struct span *span)
+{
+    const struct chart *c = d->chart;
+    const struct shown *s = d->shown;
+    const struct looks *looks = d->looks;
     const struct tree *t = c->tree;
-    uint32_t node = t ? c->node[span->box] : 0;
+    uint32_t node = t ? c->node[span->box] : 0, kind;
     string_id label = span->look & ~SPAN_OFF;
-    uint32_t kind = s->kind_of_label[label];
-    uint32_t tone = looks->tones[label];
+    uint32_t tone =
+        tone_in(s, looks, chart_process(c, s, d->row, span->box), label, &kind);
     uint32_t flags = s->marks_of_label[label];
     uint32_t waits = t && t->waiting && !c->before ? waits_of(t, node) : 0;
     if ((span->look & SPAN_OFF || waits >> 16 & DRAWN_OFF) && kind < KIND_PROCESS)
@@ -187,17 +222,6 @@ static uint32_t match_among(const struct chart *c, const struct shown *s,
             return DRAWN_MATCH;
     return 0;
 }
-
-/* State of drawing one row: of its boxes, or of the spans of a level. */
-struct row_drawing {
-    const struct chart *chart;
-    const struct shown *shown;
-    const struct window *window;
-    const struct looks *looks;
-    const struct level *level; /* NULL: the boxes */
-    double scale;              /* pixels per unit */
-    uint32_t row, stop;
-};
 
 /* The span without its look. */
 static struct span span_at(const struct row_drawing *d, uint32_t at)
@@ -252,7 +276,7 @@ static uint32_t draw_span(const struct row_drawing *d, uint32_t at, struct outpu
     right = right > w->width + 1 ? w->width + 1 : right;
     if (!d->level)
         span = chart_span(d->chart, d->shown, span.box);
-    uint32_t look = look_of(d->chart, d->shown, d->looks, &span);
+    uint32_t look = look_of(d, &span);
     if (d->chart->waited && !(span.look & SPAN_OFF) && right - left >= 1)
         look |= (uint32_t)(chart_waits(d->chart, span.box) * 255) << 24;
     struct drawn_box drawn = {(float)left, (float)(right - left), d->row,

@@ -13,6 +13,7 @@
 #include "analysis/call_graph.h"
 #include "analysis/noise.h"
 #include "analysis/paths.h"
+#include "base/idmap.h"
 #include "codec/json.h"
 #include "import/detect.h"
 
@@ -70,8 +71,8 @@ struct profile *loading_finish(struct loading *l, struct error *err);
 enum tree_kind {
     TREE_DOWN,    /* from the root */
     TREE_UP,      /* from the leaf, below process and thread */
-    TREE_CALLERS, /* from a function to its callers */
-    TREE_CALLEES, /* from a function to its callees */
+    TREE_CALLERS, /* from a function to its callers, below its process */
+    TREE_CALLEES, /* from a function to its callees, below its process */
     TREE_COUNT,
 };
 
@@ -87,7 +88,9 @@ struct tree {
     double *self, *total;
     double *base_self, *base_total; /* of the profile before, in a comparison; or NULL */
     double *waiting;                /* the part of the total that waits; or NULL */
-    struct children children;       /* sorted */
+    string_id *
+        process; /* the label of its process, or 0; NULL: no name is of several programs */
+    struct children children; /* sorted */
 };
 
 /* --- change.c: two profiles compared ------------------------------------------------ */
@@ -133,6 +136,14 @@ struct owner {
     uint32_t first, count; /* its threads in owner_threads, sorted by process */
 };
 
+/* Labels with frames of several modules or kinds, if there are several processes. */
+struct shared_names {
+    uint8_t *is_shared;      /* by label */
+    struct idmap of_process; /* process << 32 | label: a number of `frames`, plus 1 */
+    frame_id *frames;        /* of the label in one process */
+    size_t count, cap;
+};
+
 /* What kind_of_label has for labels of owners, above enum frame_kind. */
 enum owner_kind { KIND_PROCESS = 16, KIND_THREAD = 17 };
 
@@ -150,6 +161,7 @@ struct shown {
     size_t owner_count, owner_cap;
     uint32_t *owner_threads;
     string_id *process_of_thread, *thread_label_of_thread; /* labels, or 0 */
+    struct shared_names shared;
     event_id event, base;     /* base: the event before, or 0 */
     bool count;               /* count samples instead of their weights */
     double *self, *base_self; /* by node; base_self is NULL without a comparison */
@@ -193,6 +205,16 @@ size_t process_numbers(const struct profile *p, event_id event, int64_t *numbers
 
 /* NULL if the label is of a function. */
 const struct owner *owner_of(const struct shown *s, string_id label);
+
+/* shared_names.c: needs the owners and the frames of the labels. False if out of memory. */
+bool shared_names_init(struct shown *s);
+
+/* The number of the label's function in the process; NONE: the label stands for one function,
+ * or the process is 0. */
+uint32_t shared_name_in(const struct shown *s, string_id process, string_id label);
+
+/* The frame of the label in the process, or (also if the process is 0) anywhere. */
+frame_id frame_in(const struct shown *s, string_id process, string_id label);
 
 /* Makes the nodes, and adds each sample of the event to its node. False if out of
  * memory. */
@@ -253,8 +275,9 @@ struct chart {
     bool made;
     uint32_t rows;
     uint32_t *row_first, *row_stop;
-    uint32_t count; /* boxes; by time: those that are made */
-    size_t cap;     /* by time: room for boxes, which the arena does not own */
+    thread_id *thread_of_row; /* by time */
+    uint32_t count;           /* boxes; by time: those that are made */
+    size_t cap;               /* by time: room for boxes, which the arena does not own */
     double *begin, *end;
     uint32_t *node;          /* by box: node of the tree or, by time, path */
     float *waited;           /* by box: the part in which the thread waits; or NULL */
@@ -318,6 +341,10 @@ uint32_t level_find(const struct level *l, uint32_t row, double x);
 uint32_t chart_find(const struct chart *c, uint32_t row, uint32_t at, double x);
 string_id chart_label(const struct chart *c, const struct shown *s, uint32_t box);
 
+/* The label of the process of a box in the row; 0: unknown, or no name is of several programs. */
+string_id chart_process(const struct chart *c, const struct shown *s, uint32_t row,
+                        uint32_t box);
+
 /* The part of a box that waits: from 0 to 1. */
 double chart_waits(const struct chart *c, uint32_t box);
 
@@ -358,6 +385,7 @@ enum tone_by { TONE_NAME, TONE_MODULE, TONE_KIND, TONE_SELF, TONE_CHANGE, TONE_A
 
 struct looks {
     const uint8_t *tones;   /* by label; of trees, unused for TONE_SELF and TONE_CHANGE */
+    const uint8_t *shared;  /* by number of a shared name */
     const uint8_t *matches; /* by label; or NULL */
     enum tone_by by;
     string_id same; /* the selected function */
@@ -547,8 +575,9 @@ void reply_error(struct json_writer *w, const struct error *err);
 void reply_profile(struct json_writer *w, const struct profile *p,
                    const struct profile *events);
 bool reply_summary(struct json_writer *w, const struct shown *s, struct error *err);
+/* `process`: the label of the process whose function it is; 0: any. */
 void reply_function(struct json_writer *w, const struct shown *s,
-                    const struct functions *f, string_id label);
+                    const struct functions *f, string_id process, string_id label);
 void reply_losses(struct json_writer *w, const struct shown *s, const struct chart *c);
 void reply_lanes(struct json_writer *w, const struct shown *s, const struct chart *c);
 

@@ -52,7 +52,7 @@ bool reply_graph(struct json_writer *w, struct graph *g, const struct shown *s,
         json_put_key(w, "match");
         json_put_bool(w, looks->matches && looks->matches[label]);
         json_put_key(w, "function");
-        reply_function(w, s, f, label);
+        reply_function(w, s, f, 0, label);
         json_end(w, JSON_OBJECT);
     }
     json_end(w, JSON_ARRAY);

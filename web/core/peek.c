@@ -80,7 +80,7 @@ static void reply_functions(struct json_writer *w, const struct shown *s,
         string_id label = f->order[i];
         json_begin(w, JSON_OBJECT);
         json_put_key(w, "function");
-        reply_function(w, s, f, label);
+        reply_function(w, s, f, 0, label);
         json_member_u64(w, "caller_count", count_of(&sides[0], label));
         json_member_u64(w, "callee_count", count_of(&sides[1], label));
         reply_side(w, "callers", s, c, &sides[0], label, limits->calls);

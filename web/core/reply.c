@@ -257,10 +257,10 @@ static void reply_owner(struct json_writer *w, const struct shown *s,
 }
 
 void reply_function(struct json_writer *w, const struct shown *s,
-                    const struct functions *f, string_id label)
+                    const struct functions *f, string_id process, string_id label)
 {
     const struct profile *p = s->p;
-    const struct frame *frame = &p->frames[s->frame_of_label[label]];
+    const struct frame *frame = &p->frames[frame_in(s, process, label)];
     json_begin(w, JSON_OBJECT);
     json_member_u64(w, "label", label);
     json_member_str(w, "name", strings_get(&s->paths.labels, label));

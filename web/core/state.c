@@ -82,7 +82,7 @@ void forget_shown(void)
     graph_deinit(&core.graph);
     waits_deinit(&core.waits);
     arena_deinit(&core.tone_arena);
-    core.tones = core.categories = NULL;
+    core.tones = core.shared_tones = core.categories = NULL;
     core.chosen = 0;
     forget_samples();
     shown_deinit(&core.shown);
@@ -354,11 +354,11 @@ static bool need_categories(void)
 }
 
 /* JIT code has a category of its own, and the kernel one that recedes. */
-static uint8_t category_of(string_id label, const struct frame *f, uint32_t hash)
+static uint8_t category_of(uint8_t kind, const struct frame *f, uint32_t hash)
 {
     uint32_t variant = (hash >> 8) % 3 << VARIANT_SHIFT;
     string_id module = module_of(core.shown.p, f);
-    switch (core.shown.kind_of_label[label]) {
+    switch (kind) {
     case FRAME_KERNEL:
         return (uint8_t)(CATEGORIES | variant);
     case FRAME_JIT:
@@ -372,30 +372,48 @@ static uint8_t category_of(string_id label, const struct frame *f, uint32_t hash
                      variant);
 }
 
-static uint8_t tone_of(string_id label)
+/* `frame`: one of the label's; `kind`: of it. */
+static uint8_t tone_of(string_id label, frame_id frame, uint8_t kind)
 {
     const struct shown *s = &core.shown;
-    bool owner = s->kind_of_label[label] >= KIND_PROCESS;
-    if (owner && core.tone_by != TONE_CHANGE)
+    if (kind >= KIND_PROCESS && core.tone_by != TONE_CHANGE)
         return track_of(owner_of(s, label));
-    const struct frame *f = &s->p->frames[s->frame_of_label[label]];
     struct str text = strings_get(&s->paths.labels, label);
     if (s->marks_of_label[label] & DRAWN_OFF)
         return (uint8_t)(activity_of_marker(text) - ACTIVITY_LOCK);
     if (core.tone_by == TONE_KIND)
-        return s->kind_of_label[label];
+        return kind;
     if (core.tone_by == TONE_CHANGE && s->changes.made && core.functions.base_total) {
         struct change change =
             change_of(s, label, PART_TOTAL, core.functions.base_total[label],
                       core.functions.total[label]);
         return (uint8_t)change_tone(&change);
     }
-    return category_of(label, f, (uint32_t)hash_fixed(text.ptr, text.len));
+    return category_of(kind, &s->p->frames[frame],
+                       (uint32_t)hash_fixed(text.ptr, text.len));
+}
+
+static bool make_tones(void)
+{
+    const struct shown *s = &core.shown;
+    size_t labels = s->paths.labels.count;
+    core.tones = arena_zalloc(&core.tone_arena, labels, 1);
+    core.shared_tones = arena_zalloc(&core.tone_arena, s->shared.count + 1, 1);
+    if (!core.tones || !core.shared_tones)
+        return false;
+    for (string_id label = 1; label < labels; label++)
+        core.tones[label] =
+            tone_of(label, s->frame_of_label[label], s->kind_of_label[label]);
+    for (size_t i = 0; i < s->shared.count; i++) {
+        frame_id frame = s->shared.frames[i];
+        core.shared_tones[i] = tone_of(s->paths.label_of_frame[frame], frame,
+                                       (uint8_t)s->p->frames[frame].kind);
+    }
+    return true;
 }
 
 bool need_tones(void)
 {
-    size_t labels = core.shown.paths.labels.count;
     if (core.tones)
         return true;
     if (!need_shown())
@@ -405,8 +423,5 @@ bool need_tones(void)
     bool modules = core.tone_by == TONE_MODULE || core.tone_by == TONE_AUTO;
     if (modules && !core.categories && !need_categories())
         return error_memory(&core.err);
-    core.tones = arena_zalloc(&core.tone_arena, labels, 1);
-    for (string_id label = 1; core.tones && label < labels; label++)
-        core.tones[label] = tone_of(label);
-    return core.tones || error_memory(&core.err);
+    return make_tones() || error_memory(&core.err);
 }

@@ -44,9 +44,10 @@ extern struct core {
     struct tracks tracks[PROFILES]; /* of the opened profiles */
     struct row_index rows;          /* of opened[0] */
     enum tone_by tone_by;
-    uint8_t *tones;      /* by label; allocated from the arena */
-    uint8_t *categories; /* by string: of modules; allocated from the arena */
-    bool one_module;     /* known with the categories: it has most stacks */
+    uint8_t *tones;        /* by label; allocated from the arena */
+    uint8_t *shared_tones; /* by number of a shared name; the same */
+    uint8_t *categories;   /* by string: of modules; allocated from the arena */
+    bool one_module;       /* known with the categories: it has most stacks */
     struct arena tone_arena;
     string_id chosen; /* the function whose callers and callees are shown */
     struct output reply;

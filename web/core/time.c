@@ -347,7 +347,12 @@ static bool order_lanes(struct clock *k)
         lane->row = c->rows;
         c->rows += lane->rows;
     }
-    return true;
+    c->thread_of_row =
+        arena_alloc(&c->arena, ((size_t)c->rows + 1) * sizeof *c->thread_of_row);
+    for (size_t i = 0; c->thread_of_row && i < count; i++)
+        for (uint32_t row = 0; row < c->lanes[i].rows; row++)
+            c->thread_of_row[c->lanes[i].row + row] = c->lanes[i].thread;
+    return c->thread_of_row != NULL;
 }
 
 /* The lanes, their rows, and the end of the axis. */

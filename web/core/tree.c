@@ -133,7 +133,7 @@ bool shown_init(struct shown *s, const struct profile *p, event_id event, bool c
         return false;
     if (by_process && !owners_init(s))
         return error_memory(err);
-    if (!allocate_labels(s) ||
+    if (!allocate_labels(s) || (s->owner_count && !shared_names_init(s)) ||
         !(s->owner_count ? owners_graft(s, add_sample) : share_paths(s)))
         return error_memory(err);
     for (uint32_t node = 1; node < s->node_count; node++) {
@@ -242,20 +242,43 @@ static uint32_t *find_innermost(struct growing *g, struct arena *scratch, string
     return found;
 }
 
+static bool is_process(const struct shown *s, uint32_t node)
+{
+    return s->kind_of_label[shown_label(s, node)] == KIND_PROCESS;
+}
+
+/* By node: the label of its process, or 0. */
+static string_id *find_processes(const struct shown *s, struct arena *scratch)
+{
+    string_id *process = arena_zalloc(scratch, s->node_count, sizeof *process);
+    for (uint32_t n = 1; process && n < s->node_count; n++)
+        process[n] = is_process(s, n) ? shown_label(s, n) : process[s->nodes[n].parent];
+    return process;
+}
+
+/* The outermost node of the process: the function and its callers or callees are below it, so
+ * that no node is of two programs. */
+static uint32_t node_of_process(struct growing *g, string_id process)
+{
+    return process ? trie_child(&g->trie, 0, process) : 0;
+}
+
 static bool grow_callers(struct growing *g, struct arena *scratch, string_id label)
 {
     const struct shown *s = g->shown;
     uint32_t *found = find_innermost(g, scratch, label);
-    for (uint32_t path = 1; found && path < s->node_count; path++) {
-        uint32_t node = 0;
+    string_id *process = find_processes(s, scratch);
+    for (uint32_t path = 1; found && process && path < s->node_count; path++) {
         if (!found[path] || !has_weight(s, path))
             continue;
-        for (uint32_t at = found[path]; at; at = s->nodes[at].parent)
+        uint32_t node = node_of_process(g, process[path]);
+        for (uint32_t at = found[path]; at && !is_process(s, at);
+             at = s->nodes[at].parent)
             node = trie_child(&g->trie, node, shown_label(s, at));
         if (!weigh(g, node, path))
             return false;
     }
-    return found != NULL;
+    return found && process;
 }
 
 /* Below the function's outermost occurrence. */
@@ -263,16 +286,19 @@ static bool grow_callees(struct growing *g, struct arena *scratch, string_id lab
 {
     const struct shown *s = g->shown;
     uint32_t *node_of_path = arena_zalloc(scratch, s->node_count, sizeof *node_of_path);
-    for (uint32_t path = 1; node_of_path && path < s->node_count; path++) {
+    string_id *process = find_processes(s, scratch);
+    for (uint32_t path = 1; node_of_path && process && path < s->node_count; path++) {
         uint32_t above = node_of_path[s->nodes[path].parent];
         string_id own = shown_label(s, path);
         if (!above && own != label)
             continue;
+        if (!above && own != process[path])
+            above = node_of_process(g, process[path]);
         node_of_path[path] = trie_child(&g->trie, above, own);
         if (!weigh(g, node_of_path[path], path))
             return false;
     }
-    return node_of_path != NULL;
+    return node_of_path && process;
 }
 
 static bool grow(struct growing *g, enum tree_kind kind, string_id label)
@@ -380,6 +406,20 @@ static bool sort_children(struct tree *t, const struct shown *s, enum tree_order
     return scratch != NULL;
 }
 
+/* Sets t->process; the outermost level of the trees is the process. */
+static bool name_processes(struct tree *t, const struct shown *s)
+{
+    if (!s->shared.count)
+        return true;
+    t->process = arena_zalloc(&t->arena, t->count, sizeof *t->process);
+    for (uint32_t n = 1; t->process && n < t->count; n++) {
+        string_id label = tree_label(t, n);
+        bool process = s->kind_of_label[label] == KIND_PROCESS;
+        t->process[n] = process ? label : t->process[t->nodes[n].parent];
+    }
+    return t->process != NULL;
+}
+
 bool tree_init(struct tree *t, const struct shown *s, enum tree_kind kind,
                string_id label, enum tree_order order, struct error *err)
 {
@@ -391,7 +431,8 @@ bool tree_init(struct tree *t, const struct shown *s, enum tree_kind kind,
         ok = (t->base_total = add_up(t, t->base_self)) != NULL;
     if (ok && g.waiting)
         ok = (t->waiting = add_up(t, g.waiting)) != NULL;
-    t->made = ok && sort_children(t, s, order);
+    ok = ok && name_processes(t, s) && sort_children(t, s, order);
+    t->made = ok;
     return t->made || error_memory(err);
 }
 
