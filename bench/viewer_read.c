@@ -58,7 +58,7 @@ int main(int argc, char **argv)
     if (!shown_init(&shown, p, 0, false, true, &err))
         return 1;
     step("show");
-    if (!chart_of_time(&in_time, &shown, &err))
+    if (!chart_of_time(&in_time, &shown, p, NULL, &err))
         return 1;
     step("time");
     if (!chart_need(&in_time, 0, in_time.rows, &err))

@@ -587,6 +587,28 @@ function checkBetween() {
     report("the last opened profile is shown", shown.total === 7 ? "" : JSON.stringify(shown));
 }
 
+/* Time order makes the boxes of a thread when they are needed, also when the profile is closed already. */
+function checkLateLanes() {
+    const wrong = [];
+    for (const [plain, filters] of [[0, "[]"], [1, "[]"], [0, '[{"verb":"hide","text":"leaf"}]'], [1, '[{"verb":"hide","text":"leaf"}]']]) {
+        const boxes = (close) => {
+            const core = new Core();
+            core.calls.core_plain(plain);
+            core.open(encoder.encode(twoPrograms().text), "x.perf");
+            core.call("core_prepare");
+            core.json("core_show", filters, 0, 0, 1);
+            const { rows, to } = core.json("core_chart", 4, 0);
+            if (close)
+                core.open(encoder.encode("x;y;z 9\n"), "second.folded");
+            core.call("core_draw", 4, 0, to, 1000, 0, rows);
+            return decoder.decode(core.reply());
+        };
+        if (!boxes(false).length || boxes(true) !== boxes(false))
+            wrong.push(`plain ${plain}, filters ${filters}: ${boxes(true).length}, expected ${boxes(false).length}`);
+    }
+    report("the boxes of a closed profile in the order of time", wrong.join("\n"));
+}
+
 /* Threads 11 and 12 of process 10 take turns of 10 ms; 12 has every fourth. Process 20 runs
  * on the other CPU from 0.5 s on. */
 function tracksInput() {
@@ -911,6 +933,52 @@ function checkInvertedProcesses() {
         [all, [["two", all - all % 1000, all - all % 1000], ["one", all % 1000, all % 1000]]]);
     same("boxes of two programs in a comparison", seen.filter((row) => [row.total, row.base_total].some((sum) => sum >= 1000 && sum % 1000 !== 0)), []);
     report("with the leaves first no box has two programs, and the sums are the totals", wrong.join("\n"));
+}
+
+/* Functions with one name in two programs: each box has the colour and the source of its own
+ * program, in every view, and callers and callees have no box of both. */
+function checkSameNames() {
+    const core = new Core(), wrong = [], seen = new Set(), tones = {};
+    const { samples, text } = twoPrograms();
+    const same = (what, got, expected) => {
+        if (JSON.stringify(got) !== JSON.stringify(expected))
+            wrong.push(`${what}: ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
+    };
+    core.open(encoder.encode(text), "x.perf");
+    core.json("core_show", "[]", 0, 0, 1);
+    core.call("core_color", 1);
+    core.json("core_choose_named", "work");
+    for (const kind of [0, 1, 2, 3, 4]) {
+        const info = core.json("core_chart", kind, 0);
+        core.call("core_draw", kind, 0, info.to, 100000, 0, info.rows);
+        const words = new Uint32Array(core.reply().slice().buffer);
+        for (let at = 0; at < words.length; at += 6) {
+            const box = core.json("core_box", kind, words[at + 3]);
+            if (!["main", "work", "leaf"].includes(box.function.name))
+                continue;
+            const lane = info.lanes.find((one) => box.row >= one.row && box.row < one.row + one.rows);
+            const program = (lane ? lane.comm ?? lane.name : box.stack.at(-1)).split(" ")[0];
+            same(`the module in chart ${kind}`, box.function.module, `/bin/${program}`);
+            (tones[program] ??= new Set()).add(words[at + 5] & 15);
+            seen.add(`${kind} ${program}`);
+            if (!lane)
+                same(`a box of two programs in chart ${kind}`, box.total >= 1000 && box.total % 1000 !== 0, false);
+        }
+    }
+    same("charts and programs", seen.size, 10);
+    same("colours", [tones.one.size, tones.two.size, [...tones.one][0] === [...tones.two][0]], [1, 1, false]);
+    const sum = (program) => samples.filter(({ comm, stack }) => comm === program && stack.includes("work")).reduce((all, { weight }) => all + weight, 0);
+    for (const kind of [2, 3]) {
+        const rows = core.json("core_children", kind, 0);
+        same(`outermost of ${kind}`, rows.map((row) => [row.function.kind, row.total]), [["process", sum("two")], ["process", sum("one")]]);
+        for (const row of rows)
+            same(`below ${row.function.name}`, core.json("core_children", kind, row.node).map((one) => [one.function.name, one.total, one.function.module]),
+                [["work", row.total, `/bin/${row.function.name.split(" ")[0]}`]]);
+    }
+    core.json("core_show", "[]", 0, 0, 0);
+    core.json("core_choose_named", "work");
+    same("without levels", core.json("core_children", 2, 0).map((row) => [row.function.name, row.total]), [["work", sum("one") + sum("two")]]);
+    report("functions of one name in two programs are two colours and have their own source", wrong.join("\n"));
 }
 
 /* As in the view of one profile; IDs differ between recordings, so names are compared. */
@@ -1407,6 +1475,7 @@ checkLanes();
 checkProcessFrames();
 checkComparedProcesses();
 checkInvertedProcesses();
+checkSameNames();
 checkNoFrames();
 checkTracks();
 checkTrackWindows();
@@ -1416,6 +1485,7 @@ checkMemoryDamage();
 checkPeakBetweenTimes();
 checkTracksOfSides();
 checkBetween();
+checkLateLanes();
 checkLayout();
 checkNarrow();
 checkChanges();

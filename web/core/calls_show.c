@@ -78,11 +78,12 @@ static bool is_opened(const struct profile *p)
     return p == core.opened[0] || p == core.both || p == whole_profile();
 }
 
-/* Makes the index that the first filter needs. The page calls it when it is idle. */
+/* Makes what the first filter and Time order need. The page calls it when it is idle. */
 int EXPORT(core_prepare)(void)
 {
     begin_reply();
-    return end_reply(need_condensed() || need_rows());
+    need_condensed();
+    return end_reply(need_rows());
 }
 
 /* For a test: profiles that are opened later are not condensed. */

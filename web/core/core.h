@@ -267,6 +267,8 @@ struct level {
 
 #define LEVELS_MAX 12
 
+struct row_index; /* row_index.c, below */
+
 /* The boxes of a row are adjacent and sorted by their start; row r has those from
  * row_first[r] to row_stop[r]. By time, the boxes of a lane are made when they are needed
  * (chart_need), and numbered in the order in which they are made. */
@@ -307,11 +309,13 @@ struct lane {
 bool chart_of_tree(struct chart *c, const struct tree *t, bool before, struct error *err);
 
 /* time.c: the samples of all threads on one axis, in ns; without times, in order, by
- * weight. */
-bool chart_of_time(struct chart *c, const struct shown *s, struct error *err);
+ * weight. `rows` has the sums of the samples by thread, event and stack: condensed rows, or the
+ * profile s->p itself. `index` is of s->p; NULL makes one. On failure the chart must be freed, too. */
+bool chart_of_time(struct chart *c, const struct shown *s, const struct profile *rows,
+                   const struct row_index *index, struct error *err);
 
 /* Makes the boxes of the rows from `first` to `last` and their levels, if they are not made yet. What
- * `shown` had of labels and paths must still be there. */
+ * `shown` had of labels and paths must still be there and, by time, its samples and their index. */
 bool chart_need(struct chart *c, uint32_t first, uint32_t last, struct error *err);
 
 /* time.c: frees what the arena of the chart does not own. */

@@ -105,7 +105,8 @@ static bool set_other(struct transform_options *o, const struct filter *f,
     if (str_equal(f->verb, STR("comm")))
         return set_names(&o->filter.comms, f->text, a, err);
     else if (str_equal(f->verb, STR("drop-comm")))
-        o->filter.drop_comms = (struct transform_words){{terminated(a, f->text)}, 1};
+        o->filter.drop_comms =
+            (struct transform_words){{terminated(a, f->text)}, 1, false};
     else if (str_equal(f->verb, STR("label")))
         return set_names(&o->filter.labels, f->text, a, err);
     else if (str_equal(f->verb, STR("drop-label")))
@@ -131,7 +132,8 @@ static bool set_other(struct transform_options *o, const struct filter *f,
     } else if (str_equal(f->verb, STR("reverse")))
         o->reverse = true;
     else if (str_equal(f->verb, STR("strip")))
-        o->strip = (struct strip_options){true, true, true, true};
+        o->strip = (struct strip_options){
+            .arguments = true, .templates = true, .offsets = true, .hex = true};
     else if (str_equal(f->verb, STR("time"))) {
         o->filter.start = at_ns(f->from);
         o->filter.end = at_ns(f->to);
@@ -321,7 +323,7 @@ static bool split_filters(const struct condensed *c, struct filters *all,
 /* A profile with only what its samples need, such as every other filter makes. */
 static struct profile *compact(const struct profile *from, struct error *err)
 {
-    struct transform_options all = {.filter.events = {{"*"}, 1}};
+    struct transform_options all = {.filter.events = {{"*"}, 1, false}};
     return transform_run(transform_named(STR("filter")), from, &all, err);
 }
 
@@ -331,17 +333,21 @@ struct profile *filter_condensed(const struct condensed *c, struct str filters,
 {
     struct arena a = ARENA_INIT;
     struct filters *all = arena_alloc(&a, sizeof *all);
-    struct profile view = c->rows, *to = NULL;
+    struct profile *view = arena_alloc(&a, sizeof *view), *to = NULL;
     *range = (struct sample_range){0, c->p->sample_count};
     *done = true;
-    bool ok = all || error_memory(err);
+    bool ok = (all && view) || error_memory(err);
+    if (ok)
+        *view = c->rows;
     ok = ok && read_filters(filters, &a, all, err) &&
          split_filters(c, all, range, done, err);
     bool part = ok && (range->from || range->to < c->p->sample_count);
-    if (part && !condensed_span(c, range->from, range->to, &a, &view))
+    if (part && !condensed_span(c, range->from, range->to, &a, view))
         ok = error_memory(err);
-    if (ok)
-        to = all->count ? apply_all(&view, NULL, all, false, err) : compact(&view, err);
+    if (ok && all->count)
+        to = apply_all(view, NULL, all, false, err);
+    if (ok && (!all->count || to == view)) /* no filter applied */
+        to = compact(view, err);
     if (to)
         to->facts.filtered |= part;
     arena_deinit(&a);

@@ -93,6 +93,7 @@ void forget_shown(void)
     profile_destroy(core.retired_opened);
     core.retired_opened = NULL;
     core.shown_condensed = NULL;
+    row_index_deinit(&core.retired_rows);
 }
 
 const struct profile *whole_profile(void)
@@ -114,7 +115,9 @@ void close_opened(unsigned slot)
 {
     if (slot == 0) {
         forget_aside();
-        row_index_deinit(&core.rows);
+        row_index_deinit(&core.retired_rows);
+        core.retired_rows = core.rows;
+        core.rows = (struct row_index){0};
     }
     tracks_deinit(&core.tracks[slot]);
     if (slot == 0 && core.shown_condensed && core.shown_condensed == core.condensed)
@@ -185,7 +188,15 @@ static bool time_chart(struct chart *c)
 {
     struct shown timed = core.shown;
     timed.p = need_samples();
-    return timed.p && chart_of_time(c, &timed, &core.err);
+    if (!timed.p)
+        return false;
+    const struct row_index *index = NULL;
+    if (timed.p == core.opened[0] && need_rows())
+        index = &core.rows;
+    if (chart_of_time(c, &timed, core.shown.p, index, &core.err))
+        return true;
+    chart_deinit(c);
+    return false;
 }
 
 bool need_chart(uint32_t kind)

@@ -43,6 +43,7 @@ extern struct core {
     struct waits waits;
     struct tracks tracks[PROFILES]; /* of the opened profiles */
     struct row_index rows;          /* of opened[0] */
+    struct row_index retired_rows;  /* of a closed profile that is still shown */
     enum tone_by tone_by;
     uint8_t *tones;        /* by label; allocated from the arena */
     uint8_t *shared_tones; /* by number of a shared name; the same */

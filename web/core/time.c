@@ -20,20 +20,23 @@ struct clock {
     struct shown named;  /* its labels and paths, of which lanes are made */
     struct arena *arena; /* of the chart */
     struct arena scratch;
-    struct slice *slices; /* by thread and time; the ids are paths */
-    size_t *first;        /* by thread: its slices; one more at the end */
-    size_t count;
-    double *weight;  /* by thread, of the event */
-    uint32_t *rows;  /* by thread, with the header */
-    uint32_t *depth; /* by path; the root's is 0 */
-    uint8_t *waits;  /* by path: it contains a wait */
-    event_id off;    /* the event of waits, or 0 */
+    struct row_index
+        index; /* of the samples; the arena of the chart, or the caller, owns it */
+    struct row_index own; /* then `index` is it */
+    bool *shown_thread;   /* by thread: it has samples that are shown */
+    double *weight;       /* by thread, of the event */
+    uint32_t *rows;       /* by thread, with the header */
+    uint32_t *depth;      /* by path; the root's is 0 */
+    uint8_t *waits;       /* by path: it contains a wait */
+    event_id off;         /* the event of waits, or 0 */
     bool some_wait;
     bool timed;
     uint64_t origin;
     double typical; /* duration in ns of a sample whose weight is not a time */
 
     /* The current lane. */
+    struct slice *slices; /* by time; the ids are paths */
+    size_t count, cap;
     bool filling;   /* boxes are counted first */
     uint32_t *next; /* by row below the header: the next box */
     uint32_t *open; /* by depth: the path */
@@ -99,46 +102,6 @@ static double length_of(const struct clock *k, const struct sample *s)
     return length < 0 ? 0 : length;
 }
 
-/* Counts the samples by thread, two numbers further, and finds the origin. */
-static void count_slices(struct clock *k)
-{
-    const struct profile *p = k->shown->p;
-    uint64_t origin = p->facts.time_first;
-    for (size_t i = 0; i < p->sample_count; i++) {
-        const struct sample *s = &p->samples[i];
-        if (!is_shown(k, s))
-            continue;
-        uint64_t time = time_of(k, s);
-        origin = time < origin ? time : origin;
-        k->timed |= s->time != TIME_NONE;
-        k->first[s->thread + 2]++;
-        k->count++;
-    }
-    for (size_t t = 2; t < p->thread_count + 2; t++)
-        k->first[t] += k->first[t - 1];
-    k->origin = k->timed ? origin : 0;
-}
-
-static void fill_slices(struct clock *k)
-{
-    const struct profile *p = k->shown->p;
-    for (size_t i = 0; i < p->sample_count; i++) {
-        const struct sample *s = &p->samples[i];
-        if (!is_shown(k, s))
-            continue;
-        uint64_t time = time_of(k, s);
-        double weight = shown_weight(k->shown, s);
-        uint32_t path = path_of_stack(&k->shown->paths, s->stack);
-        if (k->depth[path] >= k->rows[s->thread])
-            k->rows[s->thread] = k->depth[path] + 1;
-        k->slices[k->first[s->thread + 1]++] =
-            (struct slice){time == TIME_NONE ? INFINITY : (double)(time - k->origin),
-                           k->timed ? length_of(k, s) : weight, path, is_wait(k, s)};
-        if (s->event == k->shown->event)
-            k->weight[s->thread] += weight;
-    }
-}
-
 /* Sets the depth of every path, and makes what is needed by depth. */
 static bool measure_paths(struct clock *k)
 {
@@ -156,53 +119,110 @@ static bool measure_paths(struct clock *k)
     return k->depth && k->open && k->since && k->waited_then && k->next;
 }
 
-/* The samples of the event by thread and, with times, by time. */
-static bool slice_samples(struct clock *k)
+/* `rows` has the weights of the samples by thread and stack. */
+static bool count_rows(struct clock *k, const struct profile *rows)
 {
-    const struct profile *p = k->shown->p;
-    k->first = arena_zalloc(k->arena, p->thread_count + 2, sizeof *k->first);
-    k->weight = arena_zalloc(&k->scratch, p->thread_count + 1, sizeof *k->weight);
-    k->rows = arena_zalloc(&k->scratch, p->thread_count + 1, sizeof *k->rows);
-    if (!k->first || !k->weight || !k->rows)
+    size_t threads = rows->thread_count;
+    k->weight = arena_zalloc(&k->scratch, threads + 1, sizeof *k->weight);
+    k->rows = arena_zalloc(&k->scratch, threads + 1, sizeof *k->rows);
+    k->shown_thread = arena_zalloc(&k->scratch, threads + 1, sizeof *k->shown_thread);
+    if (k->scratch.failed)
         return false;
-    count_slices(k);
-    k->slices = arena_alloc(k->arena, (k->count + 1) * sizeof *k->slices);
-    if (!k->slices)
-        return false;
-    fill_slices(k);
-    for (size_t t = 0; k->timed && t < p->thread_count; t++)
-        if (!slices_sort(k->slices + k->first[t], k->first[t + 1] - k->first[t]))
-            return false;
+    for (size_t i = 0; i < rows->sample_count; i++) {
+        const struct sample *s = &rows->samples[i];
+        if (!is_shown(k, s))
+            continue;
+        uint32_t depth = k->depth[path_of_stack(&k->shown->paths, s->stack)];
+        if (depth >= k->rows[s->thread])
+            k->rows[s->thread] = depth + 1;
+        if (s->event == k->shown->event)
+            k->weight[s->thread] += shown_weight(k->shown, s);
+        k->shown_thread[s->thread] = true;
+    }
     return true;
 }
 
-/* The time to the next slice of the thread; 0: it does not count. */
-static uint64_t gap_after(const struct slice *s)
+/* Finds out whether there are times, and the first one. No sample begins before the start of
+ * the profile because of its length: in the order of their times, the first one is enough. */
+static void find_origin(struct clock *k)
 {
-    bool counts = !s->waits && isfinite(s[1].begin) && s[1].begin > s->begin;
-    return counts ? (uint64_t)(s[1].begin - s->begin) : 0;
+    const struct profile *p = k->shown->p;
+    uint64_t origin = p->facts.time_first;
+    for (size_t i = 0; i < p->sample_count && !(k->timed && k->index.by_time); i++) {
+        const struct sample *s = &p->samples[i];
+        if (!is_shown(k, s))
+            continue;
+        uint64_t time = time_of(k, s);
+        origin = time < origin ? time : origin;
+        k->timed |= s->time != TIME_NONE;
+    }
+    k->origin = k->timed ? origin : 0;
+}
+
+/* The time from a sample to the next one of its thread; 0: it does not count. */
+static uint64_t gap_between(const struct clock *k, const struct sample *a,
+                            const struct sample *b)
+{
+    bool count = is_shown(k, a) && is_shown(k, b) && !is_wait(k, a) && !is_wait(k, b) &&
+                 a->time != TIME_NONE && b->time != TIME_NONE && b->time > a->time;
+    return count ? b->time - a->time : 0;
 }
 
 /* Finds the median time between samples of a thread: the length of those whose weight is not a
  * time. */
 static bool find_typical(struct clock *k)
 {
+    const struct profile *p = k->shown->p;
+    const struct row_index *x = &k->index;
     struct sort_key *gaps = arena_alloc(&k->scratch, 2 * GAPS_MAX * sizeof *gaps);
-    size_t count = 0, every = k->count / GAPS_MAX + 1;
+    size_t count = 0, every = p->sample_count / GAPS_MAX + 1;
     if (!gaps)
         return false;
-    for (size_t t = 0; t < k->shown->p->thread_count; t++)
-        for (size_t i = k->first[t]; i + 1 < k->first[t + 1]; i++) {
-            uint64_t gap = i % every == 0 ? gap_after(&k->slices[i]) : 0;
+    for (size_t t = 0; t < p->thread_count; t++)
+        for (size_t i = x->first[t]; i + 1 < x->first[t + 1]; i += every) {
+            const struct sample *a = &p->samples[x->of_thread[i]];
+            uint64_t gap = gap_between(k, a, &p->samples[x->of_thread[i + 1]]);
             if (gap && count < GAPS_MAX)
                 gaps[count++] = (struct sort_key){gap, 0};
         }
     sort_keys(gaps, count, gaps + count);
     k->typical = count ? (double)gaps[count / 2].key : 1e6;
-    for (size_t i = 0; i < k->count; i++)
-        if (isnan(k->slices[i].length))
-            k->slices[i].length = k->typical;
     return true;
+}
+
+/* An array with room for `cap`; the old one is freed. False if out of memory. */
+static bool enlarge(void *array, size_t size, size_t cap)
+{
+    void **items = array, *grown = realloc(*items, cap * size);
+    if (grown)
+        *items = grown;
+    return grown != NULL;
+}
+
+static struct slice slice_of(const struct clock *k, const struct sample *s)
+{
+    uint64_t time = time_of(k, s);
+    double length = k->timed ? length_of(k, s) : shown_weight(k->shown, s);
+    return (struct slice){time == TIME_NONE ? INFINITY : (double)(time - k->origin),
+                          isnan(length) ? k->typical : length,
+                          path_of_stack(&k->shown->paths, s->stack), is_wait(k, s)};
+}
+
+/* The samples of the thread that are shown; with times, by their start. */
+static bool slice_thread(struct clock *k, thread_id thread)
+{
+    const struct row_index *x = &k->index;
+    size_t most = x->first[thread + 1] - x->first[thread];
+    k->count = 0;
+    if (most > k->cap && !enlarge(&k->slices, sizeof *k->slices, most))
+        return false;
+    k->cap = most > k->cap ? most : k->cap;
+    for (uint32_t i = x->first[thread]; i < x->first[thread + 1]; i++) {
+        const struct sample *s = &k->shown->p->samples[x->of_thread[i]];
+        if (is_shown(k, s))
+            k->slices[k->count++] = slice_of(k, s);
+    }
+    return !k->timed || slices_sort(k->slices, k->count);
 }
 
 /* The start and end of a slice; `last`: of its thread. */
@@ -290,14 +310,13 @@ static void begin_lane(struct clock *k)
     k->waited = 0;
 }
 
-static void run_lane(struct clock *k, const struct lane *lane)
+static void run_lane(struct clock *k)
 {
-    size_t stop = k->first[lane->thread + 1];
     begin_lane(k);
-    for (size_t i = k->first[lane->thread]; i < stop; i++) {
+    for (size_t i = 0; i < k->count; i++) {
         const struct slice *s = &k->slices[i];
         double begin, end;
-        span_of(k, s, i + 1 == stop, &begin, &end);
+        span_of(k, s, i + 1 == k->count, &begin, &end);
         step(k, s->id, s->waits, begin, end);
         if (!k->waiting)
             k->period = s->length;
@@ -305,18 +324,51 @@ static void run_lane(struct clock *k, const struct lane *lane)
     close_from(k, 0);
 }
 
-/* Extends the axis to the last end of the lane's boxes. With times no box ends after the last one. */
-static void extend_axis(struct clock *k, const struct lane *lane)
+/* The last end of the thread's boxes: without times, of all its slices. */
+static bool end_of_slices(struct clock *k, thread_id thread, double *end)
 {
-    size_t first = k->first[lane->thread], stop = k->first[lane->thread + 1];
-    bool last_is_enough = k->timed && isfinite(k->slices[stop - 1].begin);
+    if (!slice_thread(k, thread))
+        return false;
     begin_lane(k);
-    for (size_t i = last_is_enough ? stop - 1 : first; i < stop; i++) {
+    *end = 0;
+    for (size_t i = 0; i < k->count; i++) {
         double begin;
-        span_of(k, &k->slices[i], i + 1 == stop, &begin, &k->last_end);
-        if (k->last_end > k->chart->to)
-            k->chart->to = k->last_end;
+        span_of(k, &k->slices[i], i + 1 == k->count, &begin, &k->last_end);
+        *end = k->last_end > *end ? k->last_end : *end;
     }
+    return true;
+}
+
+/* The same for samples in the order of their times. No box ends after the one that begins last: that
+ * is one of the samples from the last one back to one that does not wait. */
+static double end_of_last(const struct clock *k, thread_id thread)
+{
+    const struct row_index *x = &k->index;
+    struct slice last = {.begin = -1};
+    for (uint32_t i = x->first[thread + 1]; i-- > x->first[thread];) {
+        const struct sample *s = &k->shown->p->samples[x->of_thread[i]];
+        if (!is_shown(k, s))
+            continue;
+        struct slice slice = slice_of(k, s);
+        if (slice.begin > last.begin)
+            last = slice;
+        if (!slice.waits || (double)(s->time - k->origin) <= last.begin)
+            break;
+    }
+    return last.begin + last.length;
+}
+
+/* Extends the axis to the last end of the thread's boxes. */
+static bool extend_axis(struct clock *k, thread_id thread)
+{
+    double end;
+    if (k->timed && k->index.by_time)
+        end = end_of_last(k, thread);
+    else if (!end_of_slices(k, thread, &end))
+        return false;
+    if (end > k->chart->to)
+        k->chart->to = end;
+    return true;
 }
 
 /* Equal ones by the IDs of their threads: their order in the profile depends on its filters. */
@@ -365,12 +417,13 @@ static bool lay_lanes(struct clock *k)
     if (!c->lanes)
         return false;
     for (thread_id t = 0; t < p->thread_count; t++) {
-        size_t count = k->first[t + 1] - k->first[t];
-        if (!count)
+        size_t count = k->index.first[t + 1] - k->index.first[t];
+        if (!k->shown_thread[t])
             continue;
         struct lane *lane = &c->lanes[c->lane_count++];
         *lane = (struct lane){.thread = t, .weight = k->weight[t], .rows = k->rows[t]};
-        extend_axis(k, lane);
+        if (!extend_axis(k, t))
+            return false;
         most = count > most ? count : most;
     }
     if (!order_lanes(k))
@@ -383,13 +436,16 @@ static bool lay_lanes(struct clock *k)
     return true;
 }
 
-static bool prepare(struct clock *k)
+static bool prepare(struct clock *k, const struct profile *rows)
 {
-    return find_waits(k) && measure_paths(k) && slice_samples(k) &&
-           (!k->timed || find_typical(k)) && lay_lanes(k);
+    if (!find_waits(k) || !measure_paths(k) || !count_rows(k, rows))
+        return false;
+    find_origin(k);
+    return (!k->timed || find_typical(k)) && lay_lanes(k);
 }
 
-bool chart_of_time(struct chart *c, const struct shown *s, struct error *err)
+bool chart_of_time(struct chart *c, const struct shown *s, const struct profile *rows,
+                   const struct row_index *index, struct error *err)
 {
     *c = (struct chart){0};
     struct clock *k = arena_zalloc(&c->arena, 1, sizeof *k);
@@ -398,11 +454,14 @@ bool chart_of_time(struct chart *c, const struct shown *s, struct error *err)
     k->chart = c;
     k->shown = s;
     k->arena = &c->arena;
-    c->made = prepare(k);
+    c->clock = k;
+    if (!index && !row_index_init(&k->own, s->p, err))
+        return false;
+    k->index = index ? *index : k->own;
+    c->made = prepare(k, rows);
     c->timed = k->timed;
     c->origin = k->origin;
     c->waits = k->some_wait;
-    c->clock = k;
     arena_deinit(&k->scratch);
     k->named = *s;
     k->shown = &k->named;
@@ -411,19 +470,14 @@ bool chart_of_time(struct chart *c, const struct shown *s, struct error *err)
 
 void chart_of_time_deinit(struct chart *c)
 {
+    if (c->clock) {
+        free(c->clock->slices);
+        row_index_deinit(&c->clock->own);
+    }
     free(c->begin);
     free(c->end);
     free(c->node);
     free(c->waited);
-}
-
-/* An array of boxes with room for `cap`; the old one is freed. False if out of memory. */
-static bool enlarge(void *array, size_t size, size_t cap)
-{
-    void **items = array, *grown = realloc(*items, cap * size);
-    if (grown)
-        *items = grown;
-    return grown != NULL;
 }
 
 /* Room for `more` boxes. It grows by a quarter: boxes of all lanes may be a good part of the memory. */
@@ -452,7 +506,9 @@ static bool make_lane(struct clock *k, struct lane *lane)
     size_t total = 0;
     memset(k->next, 0, rows * sizeof *k->next);
     k->filling = false;
-    run_lane(k, lane);
+    if (!slice_thread(k, lane->thread))
+        return false;
+    run_lane(k);
     for (uint32_t r = 0; r < rows; r++)
         total += k->next[r];
     if (!reserve_boxes(k, total))
@@ -464,7 +520,7 @@ static bool make_lane(struct clock *k, struct lane *lane)
         k->next[r] = c->row_first[row];
     }
     k->filling = true;
-    run_lane(k, lane);
+    run_lane(k);
     lane->made = true;
     levels_add(c, k->shown, lane->row, lane->row + lane->rows);
     return true;
