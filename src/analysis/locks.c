@@ -8,7 +8,7 @@
 
 /* Functions that implement locks, by the beginnings of their names without underscores, and what
  * they are for. */
-static const struct {
+static const struct lock_function {
     const char *name, *kind;
 } functions[] = {
     {"pthread_mutex", "mutex"},
@@ -44,6 +44,36 @@ static const struct {
     {"clone3", ""},
 };
 
+/* The same for CPython, whose locks are made of semaphores and condition variables: the kind
+ * is that of the innermost of these functions. Then follows what calls a function of C. */
+static const struct lock_function python[] = {
+    {"take_gil", "GIL"},
+    {"drop_gil", "GIL"},
+    {"PyCOND_", ""},
+    {"PyEval_RestoreThread", "GIL"},
+    {"PyEval_SaveThread", "GIL"},
+    {"PyEval_AcquireThread", "GIL"},
+    {"PyGILState_Ensure", "GIL"},
+    {"eval_frame_handle_pending", "GIL"},
+    {"eval_breaker", "GIL"},
+    {"Py_HandlePending", "GIL"},
+    {"PyMutex_", "Python lock"},
+    {"PyParkingLot_", ""},
+    {"PySemaphore_", ""},
+    {"PyThread_", "Python lock"},
+    {"lock_PyThread_", "Python lock"},
+    {"rlock_", "Python lock"},
+    {"acquire_timed", "Python lock"},
+    {"method_vectorcall_", ""},
+    {"cfunction_", ""},
+    {"PyObject_Vectorcall", ""},
+    {"PyObject_MakeTpCall", ""},
+    {"PyVectorcall_", ""},
+};
+
+/* Modules of Python's library that wait for others. */
+static const char *const python_files[] = {"threading.py", "queue.py"};
+
 struct grouping {
     struct locks *l;
     struct trie trie;                /* side, lock, thread, stack */
@@ -53,8 +83,33 @@ struct grouping {
     event_id holders;
 };
 
-/* The index in `functions` of the entry for a frame; -1: it is another function. */
-static int lock_function(const struct profile *p, const struct frame *f)
+static const struct lock_function *find(const struct lock_function *list, size_t count,
+                                        struct str name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_starts(name, str_of(list[i].name)))
+            return &list[i];
+    return NULL;
+}
+
+static bool is_python_file(const struct profile *p, const struct frame *f)
+{
+    struct str path = profile_string(p, f->file ? f->file : p->modules[f->module].path);
+    struct str name = str_basename(path);
+    for (size_t i = 0; i < sizeof python_files / sizeof *python_files; i++)
+        if (str_equal(name, str_of(python_files[i])))
+            return true;
+    return false;
+}
+
+/* The kind of lock that a stack is about. */
+struct kind {
+    const char *name; /* "": not known yet */
+    bool python;
+};
+
+/* Whether the frame is of the implementation of a lock. Sets its kind if it is known better. */
+static bool is_of_lock(const struct profile *p, const struct frame *f, struct kind *kind)
 {
     struct str name = profile_string(p, f->name);
     while (str_starts(name, STR("_")))
@@ -63,25 +118,30 @@ static int lock_function(const struct profile *p, const struct frame *f)
         name = str_skip(name, 3);
     while (str_starts(name, STR("_")))
         name = str_skip(name, 1);
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (str_starts(name, str_of(functions[i].name)))
-            return (int)i;
-    return -1;
+    const struct lock_function *found =
+        find(python, sizeof python / sizeof *python, name);
+    if (found && found->kind[0] && !kind->python)
+        *kind = (struct kind){found->kind, true};
+    if (found)
+        return true;
+    found = find(functions, sizeof functions / sizeof *functions, name);
+    if (found && !kind->name[0])
+        kind->name = found->kind;
+    return found || is_python_file(p, f);
 }
 
 stack_id locks_user(const struct profile *p, stack_id stack, const char **kind)
 {
+    struct kind found = {*kind, false};
     stack_id at = stack;
     for (; at; at = p->stacks[at].parent) {
         const struct frame *f = &p->frames[p->stacks[at].frame];
         if (f->kind == FRAME_KERNEL || f->kind == FRAME_MARKER || f->kind == FRAME_WAKER)
             continue;
-        int function = lock_function(p, f);
-        if (function < 0)
+        if (!is_of_lock(p, f, &found))
             break;
-        if (!(*kind)[0])
-            *kind = functions[function].kind;
     }
+    *kind = found.name;
     return at;
 }
 

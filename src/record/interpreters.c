@@ -609,29 +609,40 @@ static bool take_both(struct record_interpreters *s, struct interpreters_process
     return usable && merge(s, p, r, w);
 }
 
-static bool is_of_target(const struct record_interpreters *s, const struct record *r)
+/* What is special about a counter. */
+enum {
+    COUNTER_OF_EVERYONE = 1, /* it also samples other threads than the targets */
+    COUNTER_ALONE = 2,       /* the eBPF program does not run at its samples */
+};
+
+static uint64_t counter_of(const struct record_interpreters *s, const struct record *r)
 {
-    return !s->of_everyone.count ||
-           !idmap_find(&s->of_everyone, record_u64(r->bytes, s->layout->id));
+    const uint64_t *known =
+        s->counters.count ? idmap_find(&s->counters, record_u64(r->bytes, s->layout->id))
+                          : NULL;
+    return known ? *known : 0;
 }
 
 static void take_sample(struct record_interpreters *s, const struct record *r)
 {
     uint32_t pid = record_pid(s->layout, r);
     struct interpreters_process *p = pid < s->pid_limit ? s->processes[pid] : NULL;
-    uint64_t number = p ? p->number : 0;
+    uint64_t number = p ? p->number : 0, counter = counter_of(s, r);
     struct walked *w = NULL;
+    /* Such a sample comes earlier than those whose stacks are unwound first. A search would
+     * remove the interpreter's stacks of these. */
+    bool alone = counter & COUNTER_ALONE && !s->reads;
     if (s->reads) {
         p = readable_process(s, pid);
         w = p && p->runtime ? read_walked(s, p, r) : NULL;
-    } else if (p && p->runtime) {
+    } else if (p && p->runtime && !alone) {
         w = find_walked(s, r);
         p = s->processes[pid]; /* the search can replace it: another program runs */
         p = p && p->number == number ? p : NULL;
     }
-    if (p)
-        p->is_sampled |= is_of_target(s, r);
-    if (!p || !take_both(s, p, r, w))
+    if (p && !(counter & COUNTER_OF_EVERYONE))
+        p->is_sampled = true;
+    if (!p || alone || !take_both(s, p, r, w))
         record_pass(&s->next, r);
     free(w);
 }
@@ -715,7 +726,15 @@ static bool prepare(void *state, struct event_source_setup *setup, struct error 
     return record_stack_reading_open(&s->reading, err);
 }
 
-/* Finds the counters of wake-ups: they sample the threads that wake targets up. */
+static void add_counter(struct record_interpreters *s, uint64_t id, uint64_t special)
+{
+    uint64_t *value = idmap_put(&s->counters, &s->arena, id);
+    if (value)
+        *value = special;
+}
+
+/* Finds the counters of wake-ups, which sample the threads that wake targets up, and of
+ * tracepoints. */
 static void opened(void *state, const struct perf_sampler *sampler)
 {
     struct record_interpreters *s = state;
@@ -723,11 +742,15 @@ static void opened(void *state, const struct perf_sampler *sampler)
     size_t room = sampler->counter_count;
     uint64_t *ids = malloc((room + 1) * sizeof *ids);
     for (size_t i = 1; ids && i < events->count; i++) {
-        if (sampler->settings->targets.everyone || !events->items[i].of_everyone)
+        const struct record_event *e = &events->items[i];
+        bool other = e->of_everyone && !sampler->settings->targets.everyone;
+        uint64_t special = (other ? COUNTER_OF_EVERYONE : 0) |
+                           (e->type == PERF_TYPE_TRACEPOINT ? COUNTER_ALONE : 0);
+        if (!special)
             continue;
         size_t count = perf_sampler_ids(sampler, i, ids, room);
         for (size_t k = 0; k < count; k++)
-            idmap_put(&s->of_everyone, &s->arena, ids[k]);
+            add_counter(s, ids[k], special);
     }
     free(ids);
 }

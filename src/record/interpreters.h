@@ -51,9 +51,8 @@ struct record_interpreters {
     uint64_t created;                        /* processes so far */
     struct interpreters_queue *queues;       /* by CPU */
     uint32_t cpu_count;
-    struct idmap
-        of_everyone; /* ids of counters that also sample other threads than the targets */
-    const char *only; /* the interpreter that is read; NULL: all */
+    struct idmap counters; /* by id: enum in interpreters.c; none for most */
+    const char *only;      /* the interpreter that is read; NULL: all */
     struct runtimes_absent absent;
     struct arena arena;
     struct strings paths; /* of functions: their ids are the numbers of the functions */

@@ -111,12 +111,54 @@ static void stacks_without_users(void **state)
     assert_string_equal(l.items[1].kind, "");
 }
 
+/* CPython's locks are made of those of the C library; its library for threads is no user. */
+static void locks_of_python(void **state)
+{
+    static const char *const inner[][2] = {
+        {"lock_PyThread_acquire_lock", "sem_clockwait"},
+        {"acquire_timed", "take_gil"},
+    };
+    static const char *const kinds[] = {"Python lock", "GIL"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        string_id file = builder_string(&b, STR("/usr/lib/python3/threading.py"));
+        struct frame wait = {.name = builder_string(&b, STR("Condition.wait")),
+                             .file = file,
+                             .kind = FRAME_USER};
+        stack_id stack = builder_push(&b, 0, builder_named_frame(&b, STR("consumer")));
+        stack = builder_push(&b, stack, builder_frame(&b, &wait));
+        for (size_t k = 0; k < 2; k++)
+            stack = builder_push(&b, stack, builder_named_frame(&b, str_of(inner[i][k])));
+        stack = builder_push(&b, stack,
+                             builder_named_frame(&b, STR("pthread_cond_timedwait")));
+        struct sample s = {.time = TIME_NONE,
+                           .cpu = CPU_NONE,
+                           .thread = builder_thread(&b, 1, 2, STR("t")),
+                           .event = builder_event(&b, STR("off-cpu"), UNIT_NANOSECONDS),
+                           .stack = stack,
+                           .count = 1,
+                           .weight = 10};
+        builder_add_labelled(
+            &b, &s,
+            builder_label_set_add(&b, 0,
+                                  builder_label_text(&b, STR("lock"), str_of(kinds[i]))));
+    }
+    group();
+    assert_int_equal(l.count, 3);
+    for (size_t i = 1; i < 3; i++) {
+        struct str label = profile_string(p, p->labels[l.items[i].label].text);
+        assert_str(label, l.items[i].kind);
+        assert_row(l.items[i].rows[LOCKS_WAITED], "t", "consumer", 10, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
         cmocka_unit_test_setup_teardown(rows_are_by_thread_and_stack, begin, end),
         cmocka_unit_test_setup_teardown(profiles_without_locks, begin, end),
         cmocka_unit_test_setup_teardown(stacks_without_users, begin, end),
+        cmocka_unit_test_setup_teardown(locks_of_python, begin, end),
     };
     return UNITS_RUN(units);
 }

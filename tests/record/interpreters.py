@@ -138,6 +138,45 @@ def has_ebpf(folder, path):
     return b"read from outside" not in out
 
 
+LOCKS = """
+import threading, time
+lock = threading.Lock()
+def take_turns():
+    for _ in range(200):
+        with lock:
+            sum(range(3000))
+            time.sleep(0.001)
+threads = [threading.Thread(target=take_turns) for _ in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+
+
+def check_locks(report, folder, path):
+    """With --locks there are samples of tracepoints, which have no Python functions. Waits have them."""
+    data = os.path.join(folder, "locks.data")
+    recorded = [tap.STOKE, "record", "-q", "--off-cpu", "--locks", "-o", data]
+    status, _, err = tap.run([*recorded, "true"], cwd=folder)
+    if status:
+        report.skip("Python functions wait for a lock", err.decode().splitlines()[0])
+        return
+    tap.run([*recorded, path, "-c", LOCKS], cwd=folder)
+    total = named = 0
+    _, out, _ = tap.run([tap.STOKE, "fold", "-q", "--event", "off-cpu", "--count-samples", data])
+    for line in out.decode().splitlines():
+        stack, _, count = line.rpartition(" ")
+        names = stack.split(";--;")[0].split(";")  # without who wakes it
+        if "PyThread_acquire_lock_timed" in names:
+            total += int(count)
+            named += int(count) * ("take_turns" in names or "<module>" in names)
+    status, out, _ = tap.run([tap.STOKE, "report", "--locks", data])
+    text = out.decode()
+    why = "" if total >= 50 and named >= 0.9 * total else f"{named} of {total} waits have one"
+    if not re.search(r"\(Python lock\)\n +waited .*: take_turns < ", text):
+        why += f"\nin the report:\n{text[:2000]}"
+    report.result("Python functions wait for a lock", why)
+
+
 def check_none(report, folder, path):
     data = os.path.join(folder, "none.data")
     tap.run([tap.STOKE, "record", "-q", "--interpreters", "none", "-o", data, path, PROGRAM, "200",
@@ -178,6 +217,7 @@ def main():
             check_perf(report, data)
         check_running(report, folder, max(found, key=found.get))
         check_top(report, max(found, key=found.get))
+        check_locks(report, folder, max(found, key=found.get))
         check_none(report, folder, max(found, key=found.get))
     finally:
         shutil.rmtree(folder)

@@ -233,7 +233,7 @@ function contentsOf(about: About): string[] {
     return [
         programOf(about),
         ...events.slice(0, 2).map(eventOf),
-        events.length > 2 ? `${count(events.length - 2)} more events` : "",
+        events.length > 2 ? `${count(events.length - 2)} more ${events.length === 3 ? "event" : "events"}` : "",
         about.samples !== undefined && !counted ? `${count(about.samples)} ${about.samples === 1 ? "sample" : "samples"}` : "",
         about.cut ? "ends early" : "",
         about.large && about.samples === undefined ? "large, read in part" : "",
