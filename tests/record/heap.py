@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 
+import cpython
 import tap
 
 PROGRAM = os.path.abspath(sys.argv[1])
@@ -92,6 +93,26 @@ def check_static(folder):
     REPORT.result("a static program", why)
 
 
+def check_python(folder):
+    """Small objects of CPython are not allocated by malloc: a message says so, unless they are."""
+    python = next(iter(sorted(cpython.installed())), None)
+    if not python:
+        REPORT.skip("small objects of Python", "no CPython is installed")
+        return
+    why, path = "", os.path.join(folder, "python.stoke")
+    for allocator, expected in [(None, True), ("pymalloc", True), ("malloc", False)]:
+        env = {name: value for name, value in os.environ.items() if name != "PYTHONMALLOC"}
+        env.update({"PYTHONMALLOC": allocator} if allocator else {})
+        status, _, err = tap.run([tap.STOKE, "heap", "--full", "-o", path, python, "-c",
+                                  "all = [str(i) * 5 for i in range(20000)]"], env=env)
+        if status or (b"PYTHONMALLOC=malloc" in err) != expected:
+            why += f"{allocator}: status {status}, {err.decode()}\n"
+        count = sum(folded(path, "--event", "allocations").values())
+        if (count >= 20000) == expected:
+            why += f"{allocator}: {count} allocations\n"
+    REPORT.result("small objects of Python", why)
+
+
 def check_refused(folder):
     for words, message in [(["-o", "x.data", "true"], b"which x.data is not"),
                            (["-o", "x.svg", "true"], b"which x.svg is not"),
@@ -113,6 +134,7 @@ def main():
         check_one_clock(folder)
         check_full(folder)
         check_static(folder)
+        check_python(folder)
         check_refused(folder)
     REPORT.done()
 
