@@ -58,7 +58,7 @@ function components(text: string): { from: number; text: string }[] {
 
 /* "[kernel]" and "file.c:12" are not qualified names. */
 function isQualified(text: string): boolean {
-    return !/^\[.*\]$|^\d+(\.\d+)*$|^0x/.test(text) && !/\.(so|c|h|cc|cpp|rs|go|py|js|ts|java|rb|php)([.:][\d.]*)?$/.test(text.replace(/.*\//, ""));
+    return !/^\[.*\]$|^\d+(\.\d+)*$|^0x/.test(text) && !/\.(so|c|h|S|asm|cc|cpp|cxx|hh|hpp|hxx|tcc|pyx|cu|swift|kt|rs|go|py|js|ts|java|rb|php)([.:][\d.]*)?$/.test(text.replace(/.*\//, ""));
 }
 
 function make(name: string): string[] {
@@ -104,7 +104,7 @@ export function shorten(name: string, room: number, widthOf: (text: string, most
     const fit = forms.find((form) => (form === name || form.length >= LETTERS_LEAST) && widthOf(form, room) <= room);
     if (fit !== undefined)
         return fit;
-    const all = forms.length > 1 ? (forms[forms.length - 1] as string) : name;
+    const all = forms.findLast((form) => form.length >= LETTERS_LEAST) ?? name;
     let left = room - advance("\u2026");
     let end = 0;
     while (end < all.length && left >= advance(all.charAt(end)))

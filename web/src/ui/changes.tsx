@@ -80,7 +80,7 @@ function Table({ app, info }: { app: App; info: ComparisonInfo }) {
     return (
         <div class="table changed" role="table" aria-label="Functions that changed">
             <div class="heads" role="row">
-                <span role="columnheader" title="Change of the self share, in points">Change</span>
+                <span role="columnheader" title="Change of the self share, in percentage points">Change %</span>
                 <span role="columnheader" title="The 95 % confidence interval of the change">Interval</span>
                 <span role="columnheader">Before</span>
                 <span role="columnheader">After</span>

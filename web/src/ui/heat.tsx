@@ -187,7 +187,7 @@ function OneMap({ app, side, of, onExtent }: MapProps) {
         <div class="heat">
             <p class="faint">
                 <span>
-                    Columns of {time(heat.column)}, upwards; cells of {time(heat.column / heat.rows)}. Drag over a span (or Shift and arrows, Enter) to look at it alone.
+                    Columns of {time(heat.column)}, upwards; cells of {time(heat.column / heat.rows)}.<span class="help"> Drag over a span (or Shift and arrows, Enter) to look at it alone.</span>
                 </span>
                 {at && <b>{time(at.ns)}: {weightUnit(at.value, unit)}</b>}
                 <span class="grow" />

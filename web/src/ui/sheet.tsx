@@ -25,7 +25,7 @@ export function Sheet({ app }: { app: App }) {
     const height = drag ?? heightOf(step);
     const nearest = (to: number): number => [0, 1, 2].reduce((best, i) => Math.abs(heightOf(i) - to) < Math.abs(heightOf(best) - to) ? i : best, 0);
     return (
-        <section class="sheet" aria-label="Selection" style={{ height: `${height}px` }}>
+        <section class={`sheet ${height === LOW ? "low" : ""}`} aria-label="Selection" style={{ height: `${height}px` }}>
             <button type="button" class="handle" aria-label={step === 0 ? "More" : "Less"} aria-expanded={step > 0}
                 onClick={() => { if (!grip.current?.moved) setStep(step === 0 ? 1 : 0); grip.current = null; }}
                 onPointerDown={(event) => {

@@ -89,7 +89,7 @@ function Code({ app, name, text, lines, line: selected, onLine }: { app: App; na
                 const number = text ? i + 1 : (sparse[i] as number);
                 const line = lineOf(i);
                 return (
-                    <div key={i} class={`row ${i === at ? "at" : ""} ${line && line.label === app.chosen?.label ? "chosen" : ""}`} role="row" data-line={number}
+                    <div key={i} class={`row ${i === at ? "at" : ""} ${text && line && line.label === app.chosen?.label ? "chosen" : ""}`} role="row" data-line={number}
                         onClick={() => go(i)}>
                         {line && line.self > 0 ? <Figure value={line.self} total={total} unit={unit} samples={samples} /> : <span />}
                         {line ? <Figure value={line.total} total={total} unit={unit} samples={samples} /> : <span />}

@@ -25,7 +25,7 @@ function Facts({ app, info }: { app: App; info: SummaryInfo }) {
     return (
         <dl class="facts">
             {facts.filter(([, value]) => value).map(([what, value]) => (
-                <div key={what} class={what === "Command" ? "wide" : ""} title={what === "Command" ? value : ""}>
+                <div key={what} class={what === "Command" ? "long" : ""} title={what === "Command" ? value : ""}>
                     <dt>{what}</dt>
                     <dd>
                         {shownName(value)}

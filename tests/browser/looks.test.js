@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is cut, hidden or wider than the window. */
+"use strict";
+
+const assert = require("assert").strict;
+const fs = require("fs");
+const path = require("path");
+const { settle } = require("./activity.js");
+const { VIEWS, key, report } = require("./pages.js");
+
+const PHONE = { width: 390, height: 844 };
+const WAITS = path.join(__dirname, "..", "import", "perf-data", "waits.in");
+
+/* Two processes: the name of the first and its numbers have no room side by side. */
+function processes() {
+    const out = [];
+    for (let i = 0; i < 40; i++) {
+        const [name, pid] = i % 4 ? ["interpreter3", 123456] : ["other", 200];
+        out.push(`${name} ${pid}/${pid + (i % 3)} [000] ${(1 + i / 100).toFixed(6)}: 10000000 cpu-clock:`, "\tff02 hot+0x1 (/bin/prog)", "\tff01 main+0x1 (/bin/prog)", "");
+    }
+    return out.join("\n");
+}
+
+function speedscope(files) {
+    const frames = files.map((file, i) => ({ name: `f${i}`, file, line: 3 }));
+    return JSON.stringify({ "$schema": "https://www.speedscope.app/file-format-schema.json", shared: { frames },
+        profiles: [{ type: "sampled", name: "p", unit: "milliseconds", startValue: 0, endValue: frames.length, samples: frames.map((_, i) => [i]), weights: frames.map(() => 1) }] });
+}
+
+module.exports = (test) => {
+    if (!require("./built.js")) {
+        test("looks # SKIP this stoke was built without the viewer", () => undefined);
+        return;
+    }
+
+    test("no view is wider than a telephone, and the summary has its command", async (bench) => {
+        const page = await report(bench, fs.readFileSync(WAITS), "perf.data", { viewport: PHONE });
+        for (const view of Object.values(VIEWS)) {
+            await key(page, view);
+            assert.equal(await page.evaluate(() => Math.max(document.documentElement.scrollWidth, document.querySelector("main").getBoundingClientRect().right)), 390, view);
+        }
+        await key(page, VIEWS.heat);
+        assert.ok(await page.locator(".heat > p").evaluate((line) => line.offsetHeight) < 60, "without help for keys");
+        await key(page, VIEWS.summary);
+        const facts = await page.locator(".facts > div").evaluateAll((all) => all.map((one) => [one.innerText.split("\n")[0], one.getBoundingClientRect()]));
+        assert.ok(facts.every(([, { width, right }]) => width > 0 && right <= 390), JSON.stringify(facts));
+        assert.deepEqual(await page.locator(".facts .long").evaluateAll((all) => all.map((one) => getComputedStyle(one).display)), ["block"]);
+        const parts = await page.locator(".parts > section").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width));
+        assert.ok(parts.every((width) => width > 340), parts.join());
+    });
+
+    test("the low sheet of a telephone has the shares with their interval", async (bench) => {
+        const page = await report(bench, processes(), "x.perf", { viewport: PHONE });
+        await key(page, VIEWS.sandwich);
+        const bottoms = await page.locator(".sheet .key-figures small").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().bottom));
+        assert.ok(bottoms.length === 2 && bottoms.every((bottom) => bottom <= 844), bottoms.join());
+    });
+
+    test("a track's name is not cut while its numbers have room", async (bench) => {
+        const page = await report(bench, processes(), "x.perf");
+        await settle(page);
+        assert.deepEqual(await page.locator(".label.process").first().evaluate((label) => {
+            const [name, numbers] = ["b", "em"].map((one) => label.querySelector(one));
+            return [name.textContent, name.scrollWidth - name.clientWidth, numbers.textContent, numbers.scrollWidth > numbers.clientWidth];
+        }), ["interpreter3", 0, "123456 \u00d73", true]);
+    });
+
+    test("a file of the source view keeps its name, not its suffix", async (bench) => {
+        const names = ["memmove-vec-unaligned-erms-and-more-of-it.S", "vectors-and-matrices-of-numbers-and-more.hpp"];
+        const page = await report(bench, speedscope(names.map((name) => `/nowhere/${name}`)), "p.speedscope.json");
+        await key(page, VIEWS.source);
+        const shown = await page.locator(".files .cut").evaluateAll((all) => all.map((one) => one.dataset.shown));
+        assert.equal(shown.length, 2);
+        assert.ok(names.every((name) => shown.some((one) => one.endsWith("\u2026") && one.length > 8 && name.startsWith(one.slice(0, -1)))), shown.join());
+    });
+
+    test("changes say that they are percentage points", async (bench) => {
+        const page = await report(bench, processes(), "x.perf");
+        await page.evaluate((text) => window.stoke.opening.open(new Blob([text]), "before.perf", true), processes());
+        await settle(page);
+        await key(page, "v");
+        assert.equal(await page.locator(".changed .heads > span").first().textContent(), "Change %");
+    });
+
+    test("without the text, the lines of a function are not one coloured area", async (bench) => {
+        const page = await report(bench, speedscope(["/nowhere/a.c"]), "p.speedscope.json");
+        await key(page, VIEWS.sandwich, VIEWS.source);
+        assert.equal(await page.locator(".code .row").count(), 1);
+        assert.equal(await page.locator(".code .row.chosen").count(), 0);
+    });
+};
