@@ -6,7 +6,7 @@ const assert = require("assert").strict;
 const fs = require("fs");
 const path = require("path");
 const { settle } = require("./activity.js");
-const { VIEWS, key, report } = require("./pages.js");
+const { VIEWS, key, openPage, report, stoke } = require("./pages.js");
 
 const PHONE = { width: 390, height: 844 };
 const WAITS = path.join(__dirname, "..", "import", "perf-data", "waits.in");
@@ -72,6 +72,13 @@ module.exports = (test) => {
         const shown = await page.locator(".files .cut").evaluateAll((all) => all.map((one) => one.dataset.shown));
         assert.equal(shown.length, 2);
         assert.ok(names.every((name) => shown.some((one) => one.endsWith("\u2026") && one.length > 8 && name.startsWith(one.slice(0, -1)))), shown.join());
+    });
+
+    test("the page of a trace has the name of its file", async (bench) => {
+        const man = path.join(__dirname, "..", "man"), made = path.join(bench.folder, "trace.html");
+        stoke("trace", "-q", path.join(man, "TRACEFILE-C0"), "-d", path.join(man, "small-bin-dwarf"), "-o", made);
+        const page = await openPage(bench, `file://${made}`);
+        assert.equal(await page.locator("h1.file").textContent(), "TRACEFILE-C0");
     });
 
     test("changes say that they are percentage points", async (bench) => {

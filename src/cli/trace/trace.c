@@ -8,6 +8,7 @@
 #include "engine/trace/load.h"
 #include "os/file.h"
 #include <stdio.h>
+#include <string.h>
 
 struct trace_settings {
     struct drawing_settings drawing;
@@ -124,6 +125,9 @@ static bool trace(struct trace_settings *s, const struct exporter *e, int file_c
     options.tree.threads = p && p->thread_count > 2 ? THREAD_COMM : THREAD_NONE;
     if (e->whole)
         options.tree.threads = THREAD_TID;
+    if (e->titled && options.title.len == 0 && file_count == 1 &&
+        strcmp(files[0], "-") != 0)
+        options.title = str_basename(str_of(files[0]));
     ok = p && save_profile(e, p, &options, s->output ? s->output : "-", err) &&
          drawing_finish(&d, err);
     profile_destroy(p);
