@@ -38,8 +38,41 @@ static const struct lock_function {
     {"std::lock_guard", ""},
     {"std::scoped_lock", ""},
     {"std::shared_lock", ""},
+    {"std::counting_semaphore", "semaphore"},
+    {"std::barrier", "barrier"},
+    {"std::latch", "latch"},
     {"std::__", ""},    /* internals of libstdc++ and libc++ */
     {"std::sys::", ""}, /* of Rust */
+    {"parking_lot::", ""},
+    {"parking_lot_core::", ""},
+    {"lock_api::", ""},
+    {"mtx_lock", "mutex"}, /* of C11 */
+    {"mtx_timedlock", "mutex"},
+    {"cnd_", "condition variable"},
+    {"timedwait", ""}, /* in musl */
+    {"absl::Mutex", "mutex"},
+    {"absl::CondVar", "condition variable"},
+    {"boost::mutex", "mutex"},
+    {"boost::condition_variable", "condition variable"},
+    {"QBasicMutex", "mutex"},
+    {"QMutex", "mutex"},
+    {"QReadWriteLock", "rwlock"},
+    {"QWaitCondition", "condition variable"},
+    {"QSemaphore", "semaphore"},
+    {"g_mutex_", "mutex"},
+    {"g_rec_mutex_", "mutex"},
+    {"g_rw_lock_", "rwlock"},
+    {"g_cond_", "condition variable"},
+    {"uv_mutex_", "mutex"},
+    {"uv_rwlock_", "rwlock"},
+    {"uv_cond_", "condition variable"},
+    {"uv_sem_", "semaphore"},
+    {"uv_barrier_", "barrier"},
+    {"gomp_barrier", "barrier"},
+    {"gomp_team_barrier", "barrier"},
+    {"gomp_mutex", "mutex"},
+    {"GOMP_barrier", "barrier"},
+    {"GOMP_critical", "mutex"},
     {"start_thread", ""},
     {"clone3", ""},
 };
@@ -116,7 +149,7 @@ static bool is_of_lock(const struct profile *p, const struct frame *f, struct ki
         name = str_skip(name, 1);
     if (str_starts(name, STR("GI_"))) /* inside of the C library */
         name = str_skip(name, 3);
-    while (str_starts(name, STR("_")))
+    while (str_starts(name, STR("_")) || str_starts(name, STR("<")))
         name = str_skip(name, 1);
     const struct lock_function *found =
         find(python, sizeof python / sizeof *python, name);

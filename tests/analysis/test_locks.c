@@ -111,6 +111,32 @@ static void stacks_without_users(void **state)
     assert_string_equal(l.items[1].kind, "");
 }
 
+/* Locks of libraries and languages, all made of futexes. */
+static void locks_of_libraries(void **state)
+{
+    static const char *const functions[][2] = {
+        {"absl::Mutex::Lock()", "mutex"},
+        {"QWaitCondition::wait", "condition variable"},
+        {"g_cond_wait_until", "condition variable"},
+        {"uv_sem_wait", "semaphore"},
+        {"<parking_lot::raw_mutex::RawMutex as lock_api::RawMutex>::lock", ""},
+        {"parking_lot_core::parking_lot::park", ""},
+        {"std::barrier<>::wait", "barrier"},
+        {"GOMP_barrier", "barrier"},
+        {"mtx_lock", "mutex"},
+    };
+    size_t count = sizeof functions / sizeof *functions;
+    (void)state;
+    for (size_t i = 0; i < count; i++)
+        add("off-cpu", functions[i][0], "t", "uses", functions[i][0], 10);
+    group();
+    assert_int_equal(l.count, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(l.items[i + 1].kind, functions[i][1]);
+        assert_row(l.items[i + 1].rows[LOCKS_WAITED], "t", "uses", 10, 1);
+    }
+}
+
 /* CPython's locks are made of those of the C library; its library for threads is no user. */
 static void locks_of_python(void **state)
 {
@@ -158,6 +184,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_are_by_thread_and_stack, begin, end),
         cmocka_unit_test_setup_teardown(profiles_without_locks, begin, end),
         cmocka_unit_test_setup_teardown(stacks_without_users, begin, end),
+        cmocka_unit_test_setup_teardown(locks_of_libraries, begin, end),
         cmocka_unit_test_setup_teardown(locks_of_python, begin, end),
     };
     return UNITS_RUN(units);
