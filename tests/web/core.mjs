@@ -1347,6 +1347,14 @@ function checkWaitFunctions() {
     const usual = core.json("core_waits", 0, 0), woken = core.json("core_waits", WAIT_SORTS.indexOf("waker"), 0).rows;
     if (!usual.woken || JSON.stringify(woken) !== JSON.stringify(sortedWaits(usual.rows, "waker")))
         wrong.push(`by waker: ${JSON.stringify(woken)}`);
+    {
+        const core = new Core(), stacks = ["futex_wait pthread_cond_timedwait take_gil acquire_timed worker", "futex_wait sem_clockwait lock_PyThread_acquire_lock worker", "futex_wait pthread_mutex_lock worker", "schedule read worker"];
+        core.open(encoder.encode(stacks.map((stack, i) => [`p 1/1 [000] ${i + 1}.000000: 1000000 off-cpu:`, "\t0 [lock] ([lock])",
+            ...stack.split(" ").map((name, at) => `\tff${i}${at} ${name} (/bin/p)`), ""].join("\n")).join("\n")), "perf.txt");
+        core.json("core_show", "[]", 0, 0);
+        const got = core.json("core_waits", 0, 0).rows.map((row) => row.lock_kind ?? "").sort().join();
+        wrong.push(...(got === ",GIL,Python lock,mutex" ? [] : [`kinds: ${got}`]));
+    }
     report("waits are in the function that uses the lock", wrong.join("\n"));
 }
 

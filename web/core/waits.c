@@ -6,18 +6,23 @@
 #include "model/sample_labels.h"
 #include "web/core/tracks.h"
 
+#define KINDS_MOST 32 /* kinds of locks */
+
 /* What is needed only until the waits are grouped. */
 struct grouping {
     struct waits *w;
     const struct shown *s;
     const struct profile *p; /* the samples */
     struct arena arena;
-    struct trie trie;        /* thread, reason, function, waker, lock or file */
+    struct trie trie;        /* thread, reason, function, waker, kind, lock or file */
     label_id *locks, *files; /* by set of labels */
     uint32_t *group_of_node; /* number + 1 */
     size_t node_cap;
-    uint8_t *reasons; /* by stack: activity + 1, or 0: not known yet */
-    string_id *functions;
+    uint8_t *reasons;     /* by stack: activity + 1, or 0: not known yet */
+    string_id *functions; /* by stack, as `kinds` */
+    uint8_t *kinds;       /* of locks: indexes of kind_names */
+    const char *kind_names[KINDS_MOST];
+    uint8_t kind_count;
 };
 
 /* The innermost function, also of the kernel or not; not of the waker. */
@@ -32,12 +37,25 @@ static stack_id innermost(const struct profile *p, stack_id at, bool kernel)
     return at;
 }
 
-/* The function of the program that waits. Where only those are known through which it waits, the
- * innermost one. */
-static string_id function_of(const struct grouping *g, stack_id stack)
+/* The index of the kind of lock; they are few. Of too many, the last ones have the first. */
+static uint8_t kind_of(struct grouping *g, const char *kind)
 {
-    const char *kind = "";
-    stack_id at = locks_user(g->p, stack, &kind);
+    uint8_t i = 0;
+    while (i < g->kind_count && strcmp(g->kind_names[i], kind) != 0)
+        i++;
+    if (i == KINDS_MOST)
+        return 0;
+    if (i == g->kind_count)
+        g->kind_names[g->kind_count++] = kind;
+    return i;
+}
+
+/* The function of the program that waits. Where only those are known through which it waits, the
+ * innermost one. Sets the kind of the lock. */
+static string_id function_of(const struct grouping *g, stack_id stack, const char **kind)
+{
+    *kind = "";
+    stack_id at = locks_user(g->p, stack, kind);
     if (!at)
         at = innermost(g->p, stack, false);
     if (!at)
@@ -64,12 +82,13 @@ static uint8_t reason_of(const struct profile *p, uint8_t by_stack, label_id loc
     return str_starts(name, STR("/")) ? ACTIVITY_DISK : ACTIVITY_NETWORK;
 }
 
-static uint32_t node_of(struct grouping *g, const struct wait_group *found)
+static uint32_t node_of(struct grouping *g, const struct wait_group *found, uint8_t kind)
 {
     uint32_t node = trie_child(&g->trie, 0, found->thread);
     node = trie_child(&g->trie, node, found->reason);
     node = trie_child(&g->trie, node, found->function);
     node = trie_child(&g->trie, node, found->waker);
+    node = trie_child(&g->trie, node, kind);
     /* Locks and files are different labels. */
     return trie_child(&g->trie, node, found->lock ? found->lock : found->file);
 }
@@ -81,7 +100,9 @@ static struct wait_group *group_of(struct grouping *g, size_t row)
     stack_id stack = sample->stack;
     if (!g->reasons[stack]) {
         g->reasons[stack] = (uint8_t)(wait_activity(g->p, stack) + 1);
-        g->functions[stack] = function_of(g, stack);
+        const char *kind;
+        g->functions[stack] = function_of(g, stack, &kind);
+        g->kinds[stack] = kind_of(g, kind);
     }
     label_id lock = g->locks[profile_labels(g->p, row)];
     label_id file = lock ? 0 : g->files[profile_labels(g->p, row)];
@@ -91,8 +112,9 @@ static struct wait_group *group_of(struct grouping *g, size_t row)
         .function = g->functions[stack],
         .waker = waker_of(g->p, stack),
         .lock = lock,
+        .kind = g->kind_names[g->kinds[stack]],
         .file = file};
-    uint32_t node = node_of(g, &found);
+    uint32_t node = node_of(g, &found, g->kinds[stack]);
     if (!ARRAY_RESERVE_ZEROED(&g->arena, g->group_of_node, g->node_cap, node + 1))
         return NULL;
     if (!g->group_of_node[node]) {
@@ -129,9 +151,11 @@ static bool collect(struct grouping *g, event_id off)
     const struct profile *p = g->p;
     g->reasons = arena_zalloc(&g->arena, p->stack_count + 1, 1);
     g->functions = arena_zalloc(&g->arena, p->stack_count + 1, sizeof *g->functions);
+    g->kinds = arena_zalloc(&g->arena, p->stack_count + 1, 1);
+    kind_of(g, "");
     g->locks = label_sets_find(p, STR("lock"), &g->arena);
     g->files = label_sets_find(p, STR("file"), &g->arena);
-    if (!g->reasons || !g->functions || !g->locks || !g->files ||
+    if (!g->reasons || !g->functions || !g->kinds || !g->locks || !g->files ||
         !trie_init(&g->trie, &g->arena))
         return false;
     for (size_t i = 0; i < p->sample_count; i++)

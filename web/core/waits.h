@@ -28,6 +28,7 @@ struct wait_group {
     string_id function;
     frame_id waker;      /* the frame with the waker's name, or 0 */
     label_id lock, file; /* that the thread waited for, or 0 */
+    const char *kind;    /* of the lock: "mutex", "GIL"; "": unknown. It is static. */
     uint64_t count;
     double total, longest, begin; /* ns; begin: of the longest one */
 };

@@ -200,6 +200,8 @@ static void put_group(struct json_writer *w, const struct shown *s,
     json_member_str(w, "function", strings_get(&s->paths.labels, g->function));
     if (g->waker)
         put_waker(w, s, g->waker);
+    if (g->reason != ACTIVITY_CPU && g->kind[0]) /* it does not wait for the lock then */
+        json_member_str(w, "lock_kind", str_of(g->kind));
     if (g->lock)
         json_member_str(w, "lock", profile_string(s->p, s->p->labels[g->lock].text));
     if (g->file)

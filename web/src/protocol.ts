@@ -218,6 +218,7 @@ export interface WaitRow {
     waker?: string;
     waker_tid?: number;
     lock?: string;
+    lock_kind?: string; /* "mutex", "GIL" */
     file?: string; /* also a socket or a device */
     count: number;
     total: number;

@@ -110,7 +110,7 @@ export function Waits({ app }: { app: App }) {
                         <span class="cell" role="cell">{time(wait.longest)}</span>
                         <span class="cell" role="cell">{count(wait.count)}</span>
                         <span class="name" role="cell"><Ends text={`${shownName(wait.name) || "(no name)"} ${wait.tid ?? ""}`} /></span>
-                        <span class="name" role="cell"><i class="wait" style={{ "--stroke": `var(--wait-${wait.reason})`, "--ground": `var(--wait-${wait.reason}-bg)` }} /><Ends text={`${REASONS[wait.reason]} ${shownName(wait.lock ?? wait.file ?? "")}`.trim()} /></span>
+                        <span class="name" role="cell"><i class="wait" style={{ "--stroke": `var(--wait-${wait.reason})`, "--ground": `var(--wait-${wait.reason}-bg)` }} /><Ends text={`${wait.lock_kind ?? REASONS[wait.reason]} ${shownName(wait.lock ?? wait.file ?? "")}`.trim()} /></span>
                         <span class="name" role="cell"><button type="button" class="link" tabIndex={-1} title={shownName(wait.function)}
                             onClick={(event) => { event.stopPropagation(); void openFunction(app, wait.label); }}>{shownName(wait.function) || "(unknown)"}</button></span>
                         {woken && <span class="name" role="cell"><Ends text={[shownName(wait.waker ?? "").replace(" (waker)", ""), wait.waker_tid].filter(Boolean).join(" ")} /></span>}
