@@ -46,22 +46,36 @@ static bool read_threads(struct stacks_reader *r, struct error *err)
            error_set(err, "process %lld has ended", (long long)r->out->pid);
 }
 
+/* Files that are others than when the core was written, so that frames are missing. */
+static void note_files(struct stacks_reader *r)
+{
+    struct resolve_report report = {0};
+    local_resolver_report(r->symbols.machine, &report);
+    r->out->changed_files = report.changed;
+    r->out->missing_files = report.missing;
+    r->out->changed_path = arena_str(&r->out->arena, report.changed_path);
+    r->out->missing_path = arena_str(&r->out->arena, report.missing_path);
+}
+
 static bool read_all(struct stacks_reader *r, struct error *err)
 {
     struct stacks *s = r->out;
     if (!symbols_init(&r->symbols, &r->request->symbols, true, 0, err) ||
-        !stacks_read_process(r, err) || !stacks_find_runtime(r, err))
+        !(r->request->core ? stacks_open_core(r, err) : stacks_read_process(r, err)) ||
+        !stacks_find_runtime(r, err))
         return false;
     if (r->request->interpreted && !s->runtime.interpreter) {
         error_set(err, "%.*s",
                   STR_ARG(s->refused.len ? s->refused : STR("no interpreter was found")));
         return error_hint(err, "native stacks are shown without --native no");
     }
-    if (!read_threads(r, err))
+    if (!(r->request->core ? stacks_capture_core(r, err) : read_threads(r, err)))
         return false;
     for (size_t i = 0; i < s->count; i++)
         if (!stacks_make_frames(r, &s->threads[i], &r->captures[i]))
             return error_memory(err);
+    if (r->request->core)
+        note_files(r);
     return !s->arena.failed || error_memory(err);
 }
 
@@ -77,27 +91,40 @@ static struct str command_of(int64_t pid, struct arena *arena)
     return arena_str(arena, str_trim_right(text));
 }
 
+static bool choose_process(struct stacks_reader *r, struct error *err)
+{
+    int64_t requested = r->request->pid;
+    uint32_t pid = requested > 0 && requested <= UINT32_MAX
+                       ? os_thread_process((uint32_t)requested)
+                       : 0;
+    if (pid == 0)
+        return error_set(err, "there is no process %lld", (long long)requested);
+    if (pid == os_own_pid())
+        return error_set(err, "process %u is this one", pid);
+    r->process = r->out->pid = pid;
+    r->out->command = command_of(pid, &r->out->arena);
+    return true;
+}
+
 bool stacks_read(struct stacks *s, const struct stacks_request *request,
                  struct error *err)
 {
     struct stacks_reader r = {.out = s, .request = request};
-    uint32_t pid = request->pid > 0 && request->pid <= UINT32_MAX
-                       ? os_thread_process((uint32_t)request->pid)
-                       : 0;
-    *s = (struct stacks){.pid = pid,
-                         .native_is_absent = request->interpreted,
+    *s = (struct stacks){.native_is_absent = request->interpreted,
                          .refused = STR(""),
-                         .runtime_module = STR("")};
-    if (pid == 0)
-        return error_set(err, "there is no process %lld", (long long)request->pid);
-    if (pid == os_own_pid())
-        return error_set(err, "process %u is this one", pid);
-    s->command = command_of(pid, &s->arena);
+                         .runtime_module = STR(""),
+                         .core = STR(""),
+                         .changed_path = STR(""),
+                         .missing_path = STR("")};
+    r.mapping = OS_MAPPING_NONE;
+    if (!request->core && !choose_process(&r, err))
+        return false;
     bool ok = read_all(&r, err);
     stacks_close_modules(&r);
     symbols_deinit(&r.symbols);
     spaces_deinit(&r.spaces);
     arena_deinit(&r.arena);
+    os_mapping_close(&r.mapping);
     return ok;
 }
 

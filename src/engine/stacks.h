@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stacks of all threads of a running process now. Each thread is stopped only while its
+/* The stacks of all threads of a running process now, or of a core file. Each thread is stopped only while its
  * registers, its stack and its interpreted frames are read; unwinding and naming follow when
  * it runs again. */
 #ifndef STOKE_ENGINE_STACKS_H
@@ -10,6 +10,7 @@
 #include "os/inspect.h"
 
 struct stacks_request {
+    const char *core; /* path of a core file; NULL: of a running process */
     int64_t pid;      /* of a process, or of one of its threads */
     bool interpreted; /* only frames of interpreted programs */
     struct symbol_settings symbols;
@@ -25,6 +26,8 @@ struct stacks_frame {
     struct str module;   /* of native code: the mapped file; or empty */
     uint64_t address;    /* of native code */
 };
+
+#define STACKS_OF_CORE 'c' /* the letter of the state of threads of a core file */
 
 enum stacks_result {
     STACKS_READ,
@@ -56,6 +59,12 @@ struct stacks {
     struct str runtime_module;
     bool native_is_absent; /* not requested */
     struct str refused;    /* why a runtime was not used; or empty */
+    struct str core;       /* path of the core file; or empty */
+    unsigned signal;  /* of a core: ended the process, in the first thread; 0: none */
+    uint64_t missing; /* of a core: bytes behind the end of the file */
+    size_t rejected;  /* of a core: notes that are not valid */
+    size_t changed_files, missing_files; /* of a core: since it was written */
+    struct str changed_path, missing_path;
     struct stacks_thread *threads;
     size_t count, cap;
 };

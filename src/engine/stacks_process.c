@@ -12,7 +12,7 @@ static object_id request_object(struct stacks_reader *r, const struct os_code *c
         .path = path,
         .build_id = find_hexadecimal(
             (struct str){(const char *)code->build_id, code->build_id_size}, &r->arena),
-        .pid = r->out->pid,
+        .pid = r->process,
         .kind = is_jit ? FRAME_JIT : FRAME_USER,
         .start = code->start,
         .end = code->end,
@@ -38,15 +38,19 @@ static size_t module_of(struct stacks_reader *r, const struct os_code *code,
     struct stacks_module *m =
         ARRAY_APPEND(&r->arena, r->modules, r->module_count, r->module_cap);
     if (m)
-        *m = (struct stacks_module){.file.path = arena_str(&r->out->arena, path),
-                                    .file.start = code->start,
-                                    .file.offset = code->offset,
-                                    .object = request_object(r, code, path, is_jit),
-                                    .is_jit = is_jit};
+        *m = (struct stacks_module){
+            .file.path = arena_str(&r->out->arena, path),
+            .file.start = code->start,
+            .file.offset = code->offset,
+            .file.build_id = find_hexadecimal(
+                (struct str){(const char *)code->build_id, code->build_id_size},
+                &r->arena),
+            .object = request_object(r, code, path, is_jit),
+            .is_jit = is_jit};
     return r->module_count - 1;
 }
 
-static void add_code(void *context, const struct os_code *code)
+void stacks_add_code(void *context, const struct os_code *code)
 {
     struct stacks_reader *r = context;
     char map[64];
@@ -77,11 +81,18 @@ static void add_range(void *context, uint64_t start, uint64_t end)
         *range = (struct stacks_range){start, end};
 }
 
+static bool read_process(void *context, uint64_t address, void *into, size_t size)
+{
+    struct stacks_reader *r = context;
+    return os_process_read(r->process, address, into, size);
+}
+
 bool stacks_read_process(struct stacks_reader *r, struct error *err)
 {
-    uint32_t pid = (uint32_t)r->out->pid;
+    uint32_t pid = (uint32_t)r->process;
+    r->read = read_process;
     if (!os_process_ranges(pid, add_range, r) ||
-        os_process_code(pid, pid, add_code, r) == 0) {
+        os_process_code(pid, pid, stacks_add_code, r) == 0) {
         error_set(err, "the memory of process %u is not accessible", pid);
         return error_hint(err,
                           "run as the user of the process or as root; threads of the "
@@ -92,18 +103,12 @@ bool stacks_read_process(struct stacks_reader *r, struct error *err)
 
 /* --- The runtime -------------------------------------------------------------------- */
 
-static bool read_memory(void *context, uint64_t address, void *into, size_t size)
-{
-    struct stacks_reader *r = context;
-    return os_process_read(r->out->pid, address, into, size);
-}
-
 static bool find_symbol(void *context, size_t module, struct str name, uint64_t *address)
 {
     struct stacks_reader *r = context;
     struct stacks_module *m = &r->modules[module];
     return !m->is_jit &&
-           mapped_file_open(&m->file, (uint32_t)r->out->pid, &r->symbols.settings.find,
+           mapped_file_open(&m->file, (uint32_t)r->process, &r->symbols.settings.find,
                             &r->arena) &&
            mapped_file_symbol(&m->file, name, address);
 }
@@ -127,9 +132,9 @@ bool stacks_find_runtime(struct stacks_reader *r, struct error *err)
     {
         .context = r,
 #if defined(__x86_64__)
-        .machine = ARCH_X86_64,
+        .machine = r->process ? ARCH_X86_64 : r->core.machine,
 #endif
-        .modules = r->paths, .module_count = r->module_count, .read = read_memory,
+        .modules = r->paths, .module_count = r->module_count, .read = r->read,
         .symbol = find_symbol,
     };
     for (size_t i = 0; interpreters[i]; i++) {

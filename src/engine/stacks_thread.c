@@ -31,12 +31,12 @@ static void read_stack(struct stacks_reader *r, struct stacks_capture *c)
     uint64_t from = c->registers.stack_pointer, size = mapped_behind(r, from);
     size = size < STACK_MAX ? size : STACK_MAX;
     char *bytes = size ? arena_alloc(&r->arena, (size_t)size) : NULL;
-    if (bytes && os_process_read(r->out->pid, from, bytes, (size_t)size))
+    if (bytes && r->read(r, from, bytes, (size_t)size))
         c->stack = (struct str){bytes, (size_t)size};
 }
 
 /* Reads the interpreted frames of a stopped thread. */
-static bool read_interpreted(struct stacks_reader *r, struct stacks_thread *t,
+bool stacks_read_interpreted(struct stacks_reader *r, struct stacks_thread *t,
                              struct stacks_capture *c)
 {
     struct interpreter_runtime *runtime = &r->out->runtime;
@@ -67,7 +67,7 @@ static bool read_stopped(struct stacks_reader *r, const struct os_stopped *stopp
     }
     if (!r->request->interpreted)
         read_stack(r, c);
-    return read_interpreted(r, t, c);
+    return stacks_read_interpreted(r, t, c);
 }
 
 bool stacks_capture_thread(struct stacks_reader *r, int64_t tid, struct error *err)

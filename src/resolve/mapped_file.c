@@ -7,7 +7,7 @@ bool mapped_file_open(struct mapped_file *m, uint32_t pid,
 {
     struct find_settings settings = *find;
     struct object_request request = {.path = m->path,
-                                     .build_id = STR(""),
+                                     .build_id = m->build_id,
                                      .pid = pid,
                                      .host = STR(""),
                                      .release = STR(""),

@@ -7,6 +7,7 @@
 
 struct mapped_file {
     struct str path;        /* in the namespace of the process */
+    struct str build_id;    /* hexadecimal; or empty: any */
     uint64_t start, offset; /* of its first mapping */
     bool opened, has_file;  /* the search for the file was tried; it was found */
     struct found found;

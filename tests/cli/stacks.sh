@@ -3,9 +3,9 @@
 . "$TESTS/cli/lib.sh"
 
 status 2 stoke stacks
-says 'one process id is expected'
-status 2 stoke stacks abc
-says "invalid process id 'abc'"
+says 'one process id or core file is expected'
+status 1 stoke stacks abc
+says 'abc: No such file'
 status 2 stoke stacks --native maybe 1
 status 1 stoke stacks 2147483647
 says 'there is no process 2147483647'

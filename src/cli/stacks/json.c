@@ -54,6 +54,17 @@ bool stacks_write_json(const struct stacks *s, struct output *out)
     json_begin(&w, JSON_OBJECT);
     json_member_u64(&w, "pid", (uint64_t)s->pid);
     json_member_str(&w, "command", s->command);
+    if (s->core.len) {
+        json_member_str(&w, "core", s->core);
+        if (stacks_signal(s->signal)) {
+            json_member_str(&w, "signal", str_of(stacks_signal(s->signal)));
+            json_member_u64(&w, "signal_tid", (uint64_t)s->threads[0].tid);
+        }
+        json_member_u64(&w, "missing_bytes", s->missing);
+        json_member_u64(&w, "rejected_notes", s->rejected);
+        json_member_u64(&w, "changed_files", s->changed_files);
+        json_member_u64(&w, "missing_files", s->missing_files);
+    }
     if (s->runtime.interpreter) {
         json_put_key(&w, "runtime");
         json_begin(&w, JSON_OBJECT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoke stacks: the stacks of all threads of a running process now. */
+/* stoke stacks: the stacks of all threads of a running process now, or of a core file. */
 #include "cli/stacks/stacks.h"
 #include "base/number.h"
 #include "cli/command.h"
@@ -75,19 +75,19 @@ static int stacks_run(void *settings, int file_count, char **files)
     struct stacks_settings *s = settings;
     struct error err = {.location = LOCATION_NONE};
     struct stacks stacks;
-    uint64_t pid;
-    if (file_count != 1 || !number_parse_u64(str_of(files[0]), &pid) || pid == 0 ||
-        pid > INT32_MAX) {
-        if (file_count == 1)
-            error_set(&err, "invalid process id '%s'", files[0]);
-        else
-            error_set(&err, "one process id is expected");
+    struct stacks_request request = {.interpreted = s->native != 0,
+                                     .symbols = s->symbols};
+    uint64_t pid = 0;
+    if (file_count != 1) {
+        error_set(&err, "one process id or core file is expected");
         error_hint(&err, "stoke stacks PID; 'pgrep -a NAME' lists processes");
         message_error(&err);
         return STATUS_USAGE;
     }
-    struct stacks_request request = {
-        .pid = (int64_t)pid, .interpreted = s->native != 0, .symbols = s->symbols};
+    if (number_parse_u64(str_of(files[0]), &pid) && pid > 0 && pid <= INT32_MAX)
+        request.pid = (int64_t)pid;
+    else
+        request.core = files[0];
     bool ok =
         stacks_read(&stacks, &request, &err) &&
         (s->output ? write_profile(s, &stacks, &err) : write_output(s, &stacks, &err));
@@ -97,11 +97,12 @@ static int stacks_run(void *settings, int file_count, char **files)
 
 const struct command command_stacks = {
     .name = "stacks",
-    .summary = "stacks of all threads of a process now, with Python functions",
-    .usage = "[OPTION...] PID",
+    .summary = "stacks of all threads of a process or core file, with Python functions",
+    .usage = "[OPTION...] PID|CORE",
     .examples = "  stoke stacks 1234\n"
                 "  stoke stacks --native no $(pgrep -n python3)\n"
-                "  stoke stacks -o stacks.svg 1234\n",
+                "  stoke stacks -o stacks.svg 1234\n"
+                "  stoke stacks core.1234\n",
     .groups = stacks_groups,
     .settings_size = sizeof(struct stacks_settings),
     .run = stacks_run,

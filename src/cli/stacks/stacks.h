@@ -14,6 +14,10 @@ bool stacks_write_json(const struct stacks *s, struct output *out);
  * call "waiting". */
 const char *stacks_state(const struct stacks_thread *t);
 
+/* The name of a signal that ends a process with a core file; NULL for others, as SIGSTOP of
+ * gcore. */
+const char *stacks_signal(unsigned number);
+
 /* Why a stack is incomplete or doubtful; NULL if it is not. */
 const char *stacks_doubt(const struct stacks *s, const struct stacks_thread *t);
 

@@ -25,6 +25,8 @@ static void stop(const struct writer *w)
 const char *stacks_state(const struct stacks_thread *t)
 {
     switch (t->state.letter) {
+    case STACKS_OF_CORE:
+        return "in a core file";
     case 'R':
         return "running";
     case 'S':
@@ -41,6 +43,15 @@ const char *stacks_state(const struct stacks_thread *t)
     default:
         return "in an unknown state";
     }
+}
+
+const char *stacks_signal(unsigned number)
+{
+    static const char *const names[32] = {
+        [3] = "SIGQUIT",  [4] = "SIGILL", [5] = "SIGTRAP",  [6] = "SIGABRT",
+        [7] = "SIGBUS",   [8] = "SIGFPE", [11] = "SIGSEGV", [24] = "SIGXCPU",
+        [25] = "SIGXFSZ", [31] = "SIGSYS"};
+    return number < 32 ? names[number] : NULL;
 }
 
 static const char *doubt_of_interpreter(const struct stacks_thread *t)
@@ -143,12 +154,41 @@ static void write_thread(const struct writer *w, const struct stacks *s,
         output_format(w->out, "       [%s]\n", doubt);
 }
 
+static void write_core(const struct writer *w, const struct stacks *s)
+{
+    if (s->core.len == 0)
+        return;
+    output_text(w->out, "# core file ");
+    visible_print(w->out, s->core);
+    if (stacks_signal(s->signal))
+        output_format(w->out, ": ended by %s in thread %lld", stacks_signal(s->signal),
+                      (long long)s->threads[0].tid);
+    output_char(w->out, '\n');
+    if (s->missing)
+        output_format(w->out, "# truncated: %llu bytes are missing\n",
+                      (unsigned long long)s->missing);
+    if (s->rejected)
+        output_format(w->out, "# %zu notes are not valid\n", s->rejected);
+    if (s->changed_files) {
+        output_format(w->out, "# warning: %zu files are others now, as ",
+                      s->changed_files);
+        visible_print(w->out, s->changed_path);
+        output_text(w->out, ": their functions have no names\n");
+    }
+    if (s->missing_files) {
+        output_format(w->out, "# warning: %zu files are missing, as ", s->missing_files);
+        visible_print(w->out, s->missing_path);
+        output_char(w->out, '\n');
+    }
+}
+
 bool stacks_write_text(const struct stacks *s, bool colour, struct output *out)
 {
     struct writer w = {out, colour};
     output_format(out, "# process %lld: ", (long long)s->pid);
     visible_print(out, s->command);
     output_char(out, '\n');
+    write_core(&w, s);
     if (s->runtime.interpreter) {
         output_format(out, "# %s %s in ", s->runtime.interpreter->title,
                       s->runtime.version);
