@@ -46,6 +46,8 @@ static bool read_threads(struct stacks_reader *r, struct error *err)
            error_set(err, "process %lld has ended", (long long)r->out->pid);
 }
 
+#define FRAMES_MOST ((size_t)1 << 22) /* of a core file */
+
 /* Files that are others than when the core was written, so that frames are missing. */
 static void note_files(struct stacks_reader *r)
 {
@@ -55,6 +57,24 @@ static void note_files(struct stacks_reader *r)
     r->out->missing_files = report.missing;
     r->out->changed_path = arena_str(&r->out->arena, report.changed_path);
     r->out->missing_path = arena_str(&r->out->arena, report.missing_path);
+}
+
+/* In a core file many threads may share one deep stack. The last ones are left out then. */
+static bool make_frames(struct stacks_reader *r)
+{
+    struct stacks *s = r->out;
+    size_t frames = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        if (r->request->core && frames > FRAMES_MOST) {
+            s->rejected += s->count - i;
+            s->count = i;
+            return true;
+        }
+        if (!stacks_make_frames(r, &s->threads[i], &r->captures[i]))
+            return false;
+        frames += s->threads[i].count;
+    }
+    return true;
 }
 
 static bool read_all(struct stacks_reader *r, struct error *err)
@@ -71,9 +91,8 @@ static bool read_all(struct stacks_reader *r, struct error *err)
     }
     if (!(r->request->core ? stacks_capture_core(r, err) : read_threads(r, err)))
         return false;
-    for (size_t i = 0; i < s->count; i++)
-        if (!stacks_make_frames(r, &s->threads[i], &r->captures[i]))
-            return error_memory(err);
+    if (!make_frames(r))
+        return error_memory(err);
     if (r->request->core)
         note_files(r);
     return !s->arena.failed || error_memory(err);

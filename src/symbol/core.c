@@ -145,8 +145,8 @@ static void read_notes(struct core *c, struct str notes)
     }
 }
 
-/* Segments may overlap, so that notes of few bytes could be read many times: together they
- * have at most the size of the file. */
+/* Segments may overlap, so that notes of few bytes could be read many times: the sum of their
+ * sizes is at most that of the file. */
 static void read_segments(struct core *c)
 {
     uint64_t left = c->elf.file.len;

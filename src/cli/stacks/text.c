@@ -83,7 +83,8 @@ const char *stacks_doubt(const struct stacks *s, const struct stacks_thread *t)
         return NULL;
     case UNWIND_TOO_DEEP:
     case UNWIND_CUT:
-        return "native callers are missing: the stack is too large";
+        return s->missing ? "native callers are missing: the core file is truncated"
+                          : "native callers are missing: the stack is too large";
     default:
         return "native callers are missing: code without unwind information";
     }
