@@ -81,6 +81,24 @@ module.exports = (test) => {
         assert.equal(await page.locator("h1.file").textContent(), "TRACEFILE-C0");
     });
 
+    test("a trace has a track for each core, in cycles and without pauses", async (bench) => {
+        const man = path.join(__dirname, "..", "man"), made = path.join(bench.folder, "cores.html");
+        const first = path.join(man, "TRACEFILE-C0"), second = path.join(bench.folder, "TRACEFILE-C1");
+        fs.copyFileSync(first, second);
+        stoke("trace", "-q", first, second, "-d", path.join(man, "small-bin-dwarf"), "-o", made);
+        const page = await openPage(bench, `file://${made}`);
+        await settle(page);
+        const shown = await page.locator(".label.process").evaluateAll((all) => all.map((one) => [one.querySelector("b").textContent, one.querySelector("em")?.textContent ?? "", one.querySelector(".figure, .value, output")?.textContent ?? one.textContent]));
+        assert.deepEqual(shown.map(([name, id]) => [name, id]), [["core 0", ""], ["core 1", ""]]);
+        assert.ok(shown.every(([, , text]) => text.includes("196 cycles")), JSON.stringify(shown));
+        assert.match(await page.locator(".label.machine").textContent(), /392 cycles.*100 % of 2 CPUs/s);
+        const text = await page.locator("body").innerText();
+        assert.doesNotMatch(text, /\d (ns|\u00b5s|ms|s)\b/);
+        await page.locator(".label.process").nth(1).click();
+        await settle(page);
+        assert.equal(await page.evaluate(() => window.stoke.shown.weight ?? window.stoke.shown.total), 196);
+    });
+
     test("changes say that they are percentage points", async (bench) => {
         const page = await report(bench, processes(), "x.perf");
         await page.evaluate((text) => window.stoke.opening.open(new Blob([text]), "before.perf", true), processes());

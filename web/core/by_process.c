@@ -113,9 +113,10 @@ static void write_name(struct grouping *g, struct output *text, string_id name)
     output_str(text, s.len ? s : STR("(no name)"));
 }
 
-static void write_id(struct output *text, int64_t id)
+/* The names of an instruction trace say what the IDs say. */
+static void write_id(const struct grouping *g, struct output *text, int64_t id)
 {
-    if (!has_id(id))
+    if (!has_id(id) || clock_is_cycles(g->shown->p))
         return;
     output_text(text, " ");
     output_u64(text, (uint64_t)id);
@@ -150,7 +151,7 @@ static bool label_process(struct grouping *g, size_t first, size_t stop,
     }
     write_name(g, text, g->name[g->order[first]]);
     if (pids == 1) {
-        write_id(text, thread_of(g, first)->pid);
+        write_id(g, text, thread_of(g, first)->pid);
     } else {
         output_text(text, " \xc3\x97"); /* a multiplication sign */
         output_u64(text, pids);
@@ -166,7 +167,7 @@ static bool label_process(struct grouping *g, size_t first, size_t stop,
                 best = g->order[end];
         string_id label = 0;
         write_name(g, text, g->shown->p->threads[best].name);
-        write_id(text, thread_of(g, i)->tid);
+        write_id(g, text, thread_of(g, i)->tid);
         if (threads > 1 && pids <= PIDS_MOST &&
             (!(label = add_label(g, text, " (thread)")) ||
              !add_owner(g, label, false, i, end - i)))

@@ -242,6 +242,11 @@ struct slice {
     bool waits;
 };
 
+/* ns of the axis of time for a unit of the event's weights; NAN if they are no times. The axis of an
+ * instruction trace has cycles instead of ns. */
+double slice_scale(const struct profile *p, event_id event);
+bool clock_is_cycles(const struct profile *p);
+
 /* By their start; those with the same one remain in order. False if out of memory. */
 bool slices_sort(struct slice *slices, size_t count);
 

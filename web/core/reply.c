@@ -103,7 +103,7 @@ static bool has_processes(const struct profile *p)
 static bool is_counted(const struct profile *p)
 {
     const struct importer *format = importer_named(profile_string(p, p->facts.format));
-    return format && format->counts_all;
+    return clock_is_cycles(p) || (format && format->counts_all);
 }
 
 void reply_profile(struct json_writer *w, const struct profile *p,
@@ -121,6 +121,8 @@ void reply_profile(struct json_writer *w, const struct profile *p,
     reply_loss_lines(w, f);
     json_member_double(w, "rate", f->rate);
     json_member_double(w, "duration", timed ? (double)(f->time_last - f->time_first) : 0);
+    json_put_key(w, "cycles");
+    json_put_bool(w, clock_is_cycles(p));
     json_put_key(w, "differential");
     json_put_bool(w, f->differential);
     json_put_key(w, "counted");

@@ -1,6 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/sort.h"
 #include "web/core/core.h"
+#include <math.h>
+
+bool clock_is_cycles(const struct profile *p)
+{
+    return str_equal(profile_string(p, p->facts.format), STR("trace"));
+}
+
+double slice_scale(const struct profile *p, event_id event)
+{
+    const struct event *e = &p->events[event];
+    if (e->unit == UNIT_NANOSECONDS)
+        return 1;
+    if (e->unit == UNIT_MILLISECONDS)
+        return 1e6;
+    bool cycles =
+        clock_is_cycles(p) && str_equal(profile_string(p, e->name), STR("cycles"));
+    return cycles ? 1 : NAN;
+}
 
 /* Infinite times come last. */
 static uint64_t key_of(const struct slice *s)

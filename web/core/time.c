@@ -29,6 +29,7 @@ struct clock {
     uint32_t *depth;      /* by path; the root's is 0 */
     uint8_t *waits;       /* by path: it contains a wait */
     event_id off;         /* the event of waits, or 0 */
+    double scale;         /* of the event (slice_scale); the other one is in ns */
     bool some_wait;
     bool timed;
     uint64_t origin;
@@ -95,10 +96,7 @@ static bool find_waits(struct clock *k)
 /* The duration of a sample, by its weight; NAN if that is not a time. */
 static double length_of(const struct clock *k, const struct sample *s)
 {
-    enum unit unit = (enum unit)k->shown->p->events[s->event].unit;
-    double length = unit == UNIT_NANOSECONDS    ? s->weight
-                    : unit == UNIT_MILLISECONDS ? s->weight * 1e6
-                                                : NAN;
+    double length = s->weight * (s->event == k->off ? 1 : k->scale);
     return length < 0 ? 0 : length;
 }
 
@@ -453,6 +451,7 @@ bool chart_of_time(struct chart *c, const struct shown *s, const struct profile 
         return error_memory(err);
     k->chart = c;
     k->shown = s;
+    k->scale = slice_scale(s->p, s->event);
     k->arena = &c->arena;
     c->clock = k;
     if (!index && !row_index_init(&k->own, s->p, err))

@@ -14,6 +14,7 @@ struct maker {
     const struct profile *p;
     struct arena scratch;
     event_id running, waiting; /* or 0 */
+    double scale;              /* of running (slice_scale); waiting is in ns */
     double typical;            /* ns of a sample whose weight is not a time */
     double period;             /* ns that a sample of running stands for */
     uint32_t *track_of_thread;
@@ -30,21 +31,27 @@ struct maker {
 
 /* --- Samples ---------------------------------------------------------------------------- */
 
+/* The kernel's idle task has the ID 0, and so does the first task of a core in an instruction
+ * trace: the names differ. */
+static bool is_idle_task(const struct profile *p, const struct thread *t)
+{
+    struct str name = t->tid == 0 ? profile_string(p, t->name) : STR("");
+    return t->tid == 0 &&
+           (name.len == 0 || name.ptr[0] == ':' || str_starts(name, STR("swapper")));
+}
+
 static bool is_shown(const struct maker *m, const struct sample *s)
 {
     return s->time != TIME_NONE && s->time >= m->p->facts.time_first &&
            ((m->running && s->event == m->running) ||
             (m->waiting && s->event == m->waiting)) &&
-           m->p->threads[s->thread].tid != 0; /* the idle task */
+           !is_idle_task(m->p, &m->p->threads[s->thread]);
 }
 
 /* NAN: the weight is not a time. */
 static double length_of(const struct maker *m, const struct sample *s)
 {
-    enum unit unit = (enum unit)m->p->events[s->event].unit;
-    double length = unit == UNIT_NANOSECONDS    ? s->weight
-                    : unit == UNIT_MILLISECONDS ? s->weight * 1e6
-                                                : NAN;
+    double length = s->weight * (s->event == m->waiting ? 1 : m->scale);
     return length < 0 ? 0 : length;
 }
 
@@ -146,6 +153,7 @@ static bool choose_events(struct maker *m)
     for (event_id e = 1; !m->running && !is_heap && e < p->event_count; e++)
         if (p->events[e].kind != EVENT_WAITING)
             m->running = e;
+    m->scale = slice_scale(p, m->running);
     return p->facts.time_first != TIME_NONE && !p->facts.differential;
 }
 

@@ -3,6 +3,7 @@
 import { Appearance } from "./appearance";
 import { allOf, CoreError, type Core } from "./core";
 import { Filters, withTime } from "./filters";
+import { setClock } from "./format";
 import type { Live } from "./live";
 import type { Home } from "./home";
 import { type Opened, Opening } from "./opening";
@@ -117,6 +118,7 @@ export class App {
     /* The core has another profile or, with `begun`, more of the shown one. */
     become(info: ProfileInfo, name: string, slot: number, begun: boolean, state?: ViewState): Promise<boolean> {
         this.profile = info;
+        setClock(info.cycles ? "cycles" : "ns");
         if (slot === 0 && !begun) {
             this.name = name;
             this.comparedWith = "";

@@ -21,7 +21,15 @@ function tidy(text: string): string {
 
 const TIME: [number, string][] = [[60e9, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]];
 const BYTES: [number, string][] = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
+/* The unit of times: of instruction traces it is a cycle. */
+let clock: "ns" | "cycles" = "ns";
+
+export function setClock(unit: "ns" | "cycles"): void {
+    clock = unit;
+}
+
 const COUNT: [number, string][] = [[1e12, "T"], [1e9, "G"], [1e6, "M"]];
+const CYCLES: [number, string][] = [...COUNT, [1, ""]];
 
 export function weight(value: number, unit: string): string {
     if (value === 0)
@@ -37,11 +45,16 @@ export function weight(value: number, unit: string): string {
     return GROUPS.format(value);
 }
 
-/* Texts of an axis: all have the unit of the largest value, of bytes that of the step, and the
+/* The units of times, with their size. */
+export function clockUnits(): [number, string][] {
+    return clock === "cycles" ? CYCLES : TIME.slice(1);
+}
+
+/* Texts of an axis; the unit "clock" is that of times. All have the unit of the largest value, of bytes that of the step, and the
  * decimals that the step needs, so that no two are the same. */
 export function axisText(step: number, largest: number, unit: string): (value: number) => string {
     const scale = unit === "ms" ? 1e6 : 1;
-    const units = unit === "bytes" ? BYTES : unit === "ns" || unit === "ms" ? TIME.slice(1) : largest >= 1e7 ? COUNT : [];
+    const units = unit === "bytes" ? BYTES : unit === "clock" ? clockUnits() : unit === "ns" || unit === "ms" ? TIME.slice(1) : largest >= 1e7 ? COUNT : [];
     const [size, name] = units.find(([least]) => (unit === "bytes" ? step : largest * scale) >= least) ?? units[units.length - 1] ?? [1, ""];
     const isWhole = (digits: number): boolean => {
         const turned = ((step * scale) / size) * 10 ** digits;
@@ -58,7 +71,7 @@ export function weightUnit(value: number, unit: string): string {
 }
 
 export function time(ns: number): string {
-    return weight(ns, "ns");
+    return clock === "cycles" ? weightUnit(ns, clock) : weight(ns, "ns");
 }
 
 export function count(value: number): string {
@@ -134,8 +147,13 @@ export function baseName(path: string): string {
     return path.slice(path.lastIndexOf("/") + 1);
 }
 
+/* The names of cores and tasks in an instruction trace say what their IDs say. */
+export function hasIds(): boolean {
+    return clock === "ns";
+}
+
 export function threadName(t: { name: string; pid?: number; tid?: number }): string {
-    const ids = [t.pid, t.tid].filter((id) => id !== undefined);
+    const ids = hasIds() ? [t.pid, t.tid].filter((id) => id !== undefined) : [];
     const numbers = ids.length === 2 && ids[0] === ids[1] ? [ids[0]] : ids;
     return [shownName(t.name) || "(no name)", numbers.join("/")].filter(Boolean).join(" ");
 }

@@ -211,7 +211,7 @@ export class Overlay {
         pen.moveTo(0, RULER - 0.5);
         pen.lineTo(this.chart.width, RULER - 0.5);
         const span = this.chart.to - this.chart.from;
-        const unit = this.chart.info?.timed ? "ns" : (this.chart.app.shown?.unit ?? "");
+        const unit = this.chart.info?.timed ? "clock" : (this.chart.app.shown?.unit ?? "");
         const step = stepOf((span / this.chart.width) * 110, unit);
         const textOf = axisText(step, this.chart.to, unit);
         pen.fillStyle = colors.faint;

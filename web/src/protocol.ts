@@ -37,6 +37,7 @@ export interface ProfileInfo {
     loss_lines: [string, string, string]; /* lost, truncated, no unwind information; empty: none */
     rate: number;
     duration: number;
+    cycles: boolean; /* times are in cycles */
     differential: boolean;
     counted: boolean; /* the weights count every event: they are no estimates by samples */
     threads: number;

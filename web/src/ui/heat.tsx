@@ -64,13 +64,13 @@ function paintAxes(pen: CanvasRenderingContext2D, heat: HeatInfo, { column, heig
     pen.fillStyle = pen.strokeStyle = ink(dark).faint;
     pen.textBaseline = "middle";
     const every = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600].find((n) => n * column >= 70) ?? 1200;
-    const text = axisText(every * heat.column, heat.columns * heat.column, "ns");
+    const text = axisText(every * heat.column, heat.columns * heat.column, "clock");
     for (let at = 0; at < heat.columns; at += every) {
         pen.fillRect(LEFT + at * column, height + 1, 1, 5);
         pen.fillText(text(at * heat.column), LEFT + at * column + 4, height + 13);
     }
     pen.textAlign = "right";
-    const within = axisText(heat.column / 4, heat.column, "ns");
+    const within = axisText(heat.column / 4, heat.column, "clock");
     for (const part of [0.25, 0.5, 0.75]) {
         pen.fillRect(LEFT - 5, height * (1 - part), 4, 1);
         pen.fillText(within(part * heat.column), LEFT - 8, height * (1 - part));

@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { spanText } from "../axis";
-import { count, share, shownName, time, weight } from "../format";
+import { count, hasIds, share, shownName, time, weight } from "../format";
 import { AFTER, categoryOf } from "../sides";
 import { type List, useList } from "../lists";
 import { tokens } from "../tokens";
@@ -47,9 +47,9 @@ function idOf(app: App, row: Track): string {
     if (row.kind === "process" && process?.processes)
         return `\u00d7${process.processes}`;
     if (row.kind === "process")
-        return [process?.pid, (process?.count ?? 0) > 1 ? `\u00d7${process?.count}` : ""].filter((x) => x !== undefined && x !== "").join(" ");
+        return [hasIds() ? process?.pid : "", (process?.count ?? 0) > 1 ? `\u00d7${process?.count}` : ""].filter((x) => x !== undefined && x !== "").join(" ");
     if (row.kind === "thread")
-        return String(info?.threads[row.index]?.tid ?? "");
+        return hasIds() ? String(info?.threads[row.index]?.tid ?? "") : "";
     return row.kind === "cpus" ? String(info?.cpus.length ?? "") : "";
 }
 
