@@ -629,8 +629,8 @@ static void take_sample(struct record_interpreters *s, const struct record *r)
     struct interpreters_process *p = pid < s->pid_limit ? s->processes[pid] : NULL;
     uint64_t number = p ? p->number : 0, counter = counter_of(s, r);
     struct walked *w = NULL;
-    /* Such a sample comes earlier than those whose stacks are unwound first. A search would
-     * remove the interpreter's stacks of these. */
+    /* A sample of a tracepoint is not unwound, so it overtakes samples that are. A search for
+     * its stack would remove the interpreter's stacks of those. */
     bool alone = counter & COUNTER_ALONE && !s->reads;
     if (s->reads) {
         p = readable_process(s, pid);

@@ -171,7 +171,7 @@ bool core_init(struct core *c, struct str bytes, struct arena *arena, struct err
     if (!elf_init(&c->elf, bytes, arena, err))
         return false;
     if (c->elf.type != ELF_CORE)
-        return error_set(err, "it is an ELF file, but no core file");
+        return error_set(err, "it is an ELF file, but not a core file");
     c->machine = c->elf.machine == ELF_X86_64    ? ARCH_X86_64
                  : c->elf.machine == ELF_AARCH64 ? ARCH_ARM64
                                                  : ARCH_UNKNOWN;

@@ -41,8 +41,8 @@ struct core {
     size_t rejected;          /* notes and entries that are not valid */
 };
 
-/* `bytes` must outlive it; memory comes from the arena. False, with err set, if it is no core
- * file of a supported machine. */
+/* `bytes` must remain valid while the core is used; memory comes from the arena. False, with err
+ * set, if it is not a core file of a supported machine. */
 bool core_init(struct core *c, struct str bytes, struct arena *arena, struct error *err);
 
 /* The file that is mapped at an address; NULL: none. */

@@ -137,7 +137,8 @@ static void locks_of_libraries(void **state)
     }
 }
 
-/* CPython's locks are made of those of the C library; its library for threads is no user. */
+/* CPython's locks are made of those of the C library. The functions of threading.py are part of
+ * the lock: the user is their caller. */
 static void locks_of_python(void **state)
 {
     static const char *const inner[][2] = {

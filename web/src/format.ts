@@ -50,8 +50,8 @@ export function clockUnits(): [number, string][] {
     return clock === "cycles" ? CYCLES : TIME.slice(1);
 }
 
-/* Texts of an axis; the unit "clock" is that of times. All have the unit of the largest value, of bytes that of the step, and the
- * decimals that the step needs, so that no two are the same. */
+/* Texts of an axis; the unit "clock" means times. All have the unit of the largest value (for
+ * bytes, that of the step) and the decimals that the step needs, so that no two are the same. */
 export function axisText(step: number, largest: number, unit: string): (value: number) => string {
     const scale = unit === "ms" ? 1e6 : 1;
     const units = unit === "bytes" ? BYTES : unit === "clock" ? clockUnits() : unit === "ns" || unit === "ms" ? TIME.slice(1) : largest >= 1e7 ? COUNT : [];
