@@ -6,7 +6,7 @@ const assert = require("assert").strict;
 const fs = require("fs");
 const path = require("path");
 const { settle } = require("./activity.js");
-const { VIEWS, key, openPage, report, stoke } = require("./pages.js");
+const { VIEWS, key, openPage, press, report, stoke } = require("./pages.js");
 
 const PHONE = { width: 390, height: 844 };
 const WAITS = path.join(__dirname, "..", "import", "perf-data", "waits.in");
@@ -54,6 +54,39 @@ module.exports = (test) => {
         await key(page, VIEWS.sandwich);
         const bottoms = await page.locator(".sheet .key-figures small").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().bottom));
         assert.ok(bottoms.length === 2 && bottoms.every((bottom) => bottom <= 844), bottoms.join());
+    });
+
+    test("a chart that is lower than its panel leaves the rest to the tracks, unless the splitter was moved", async (bench) => {
+        const size = { width: 1440, height: 900 };
+        const page = await report(bench, processes(), "x.perf", { viewport: size });
+        const rows = () => page.locator(".scroller").evaluate((one) => one.clientHeight);
+        const grown = await rows();
+        assert.ok(grown > 280 && grown <= 900 * 0.6, grown);
+        assert.equal(await page.evaluate(() => window.stoke.tracks.height), grown);
+        const tops = await page.evaluate(() => window.stoke.tracks.rows.map((row) => [row.top, row.height]));
+        assert.ok(tops.every(([top], i) => top === (i ? tops[i - 1][0] + tops[i - 1][1] : 0)), tops.join(" "));
+        await press(page, "hot", "left", 2);
+        await page.mouse.move(700, 300);
+        await settle(page);
+        assert.equal(await rows(), grown, "a click and a zoom move nothing");
+        await key(page, VIEWS.sandwich);
+        const own = await rows();
+        assert.ok(own < grown * 0.75, `a table has the rest: ${own}`);
+        await key(page, VIEWS.left);
+        assert.equal(await rows(), grown);
+        await page.locator(".splitter").focus();
+        await key(page, "ArrowUp", "ArrowUp", "ArrowUp");
+        assert.equal(await rows(), grown - 60);
+        await key(page, VIEWS.sandwich);
+        assert.equal(await rows(), grown - 60, "the user's height is that of each view");
+        await key(page, VIEWS.left);
+        await page.locator(".splitter").focus();
+        await key(page, "Enter");
+        assert.equal(await rows(), grown);
+        const deep = Array.from({ length: 60 }, (_, i) => `\tff${10 + i} deep${60 - i}+0x1 (/bin/prog)`).join("\n");
+        const other = await report(bench, processes() + `other 200/200 [000] 2.000000: 10000000 cpu-clock:\n${deep}\n\n`, "y.perf", { viewport: size });
+        assert.equal(await other.locator(".scroller").evaluate((one) => one.clientHeight), own, "a deep chart needs its panel");
+        assert.ok(await other.evaluate(() => window.stoke.steered.height < window.stoke.needed));
     });
 
     test("a track's name is not cut while its numbers have room", async (bench) => {

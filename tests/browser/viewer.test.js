@@ -448,9 +448,9 @@ module.exports = (test) => {
         await key(page, "End", "ArrowUp", "Alt+ArrowDown");
         assert.deepEqual(await names(), ["p30", "p10", "p20"], "by keys");
         const from = await page.locator(".label", { hasText: "p20" }).boundingBox(), to = await page.locator(".label", { hasText: "p10" }).boundingBox();
-        await page.mouse.move(from.x + 60, from.y + 12);
+        await page.mouse.move(from.x + 60, from.y + from.height / 2);
         await page.mouse.down();
-        await page.mouse.move(to.x + 60, to.y + 12, { steps: 4 });
+        await page.mouse.move(to.x + 60, to.y + to.height / 2, { steps: 4 });
         await page.mouse.up();
         await settle(page);
         assert.deepEqual(await names(), ["p30", "p20", "p10"], "by dragging");

@@ -72,7 +72,7 @@ export class App {
     readonly memory = new Memory(this);
     tracksView: TracksView | null = null;
     live: Live | null = null; /* the page of stoke daemon */
-    needed: number | null = null; /* pixels of the shown chart; null: any height is used */
+    needed: number | null = null; /* pixels of the last chart; null: not known yet */
     home: Home | null = null; /* of a page that stoke view serves */
     steered: Steered | null = null;
     micros: number[] = []; /* script times of the last frames */
@@ -321,16 +321,16 @@ export class App {
         this.changed();
     }
 
-    /* A chart that is lower than its panel gives the rest to the tracks. */
-    setNeeded(pixels: number | null): void {
-        if (pixels === this.needed)
+    /* A chart that is lower than its panel gives the rest to the tracks. While a span is selected
+     * in these, they do not move. */
+    setNeeded(pixels: number): void {
+        if (pixels === this.needed || (this.state.preview && this.needed !== null))
             return;
         this.needed = pixels;
         this.changed();
     }
 
     setView(view: View): void {
-        this.needed = null;
         this.state = { ...this.state, view, zoom: null };
         this.remember(true);
         this.changed();

@@ -24,12 +24,32 @@ const MAIN = 0.8; /* share of the CPU time of a process that is open at first */
 const MACHINE = 62, MEMORY = 140; /* pixels */
 const heightOf = (kind: TrackKind): number => kind === "machine" || kind === "before" || kind === "after" ? MACHINE : kind === "process" || kind === "cpus" ? heights.process : heights.thread;
 const LABEL = 16;
+const GROWN: Partial<Record<TrackKind, number>> = { memory: 3, machine: 3, before: 3, after: 3, process: 2, thread: 2, cpu: 2 }; /* times the usual height at most */
 const LANE = 3; /* height of a CPU among all CPUs: 2 pixels and a gap */
 
 /* The IDs or names in a filter that selects tracks. */
 const separatorOf = (filter: Filter): string => filter.verb === "comm" ? "\n" : ",";
 const partsOf = (filter: Filter): string[] => filter.text.split(separatorOf(filter));
 const withParts = (filter: Filter, parts: string[]): Filter => ({ verb: filter.verb, text: [...new Set(parts)].join(separatorOf(filter)) });
+
+/* Divides the free height among the rows: all of it is the memory's, if there is one. Returns what
+ * is used. */
+function grow(rows: Track[], free: number): number {
+    if (free <= 0)
+        return 0;
+    const memory = rows.some((row) => row.kind === "memory");
+    const wants = rows.map(({ kind, height }) => memory && kind !== "memory" ? 0 : height * ((GROWN[kind] ?? 1) - 1));
+    const part = Math.min(1, free / (wants.reduce((sum, one) => sum + one, 0) || 1));
+    let used = 0, sum = 0;
+    for (const [i, row] of rows.entries()) {
+        sum += (wants[i] as number) * part;
+        const more = Math.round(sum) - used;
+        row.top += used;
+        row.height += more;
+        used += more;
+    }
+    return used;
+}
 
 export class Tracks {
     info: TracksInfo | null = null;
@@ -46,6 +66,7 @@ export class Tracks {
     private readonly pinned = new Set<number>(); /* processes, in front of the others */
     private order: number[] = []; /* of the processes; at first by activity */
     private cpusOpen = false;
+    private room = 0; /* pixels that the rows should fill */
 
     constructor(private readonly app: App) {}
 
@@ -98,6 +119,15 @@ export class Tracks {
         this.app.changed();
     }
 
+    /* The rows fill that height, as far as they can. */
+    fit(room: number): void {
+        if (room === this.room)
+            return;
+        this.room = room;
+        if (this.info)
+            this.arrange();
+    }
+
     private layOut(): void {
         const { info } = this;
         const rows: Track[] = [];
@@ -131,6 +161,7 @@ export class Tracks {
                     add("cpu", i);
             }
         }
+        top += grow(rows, this.room - top);
         this.rows = rows;
         this.density = this.app.appearance.density;
         this.height = top;

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { spanText } from "../axis";
 import { count, hasIds, share, shownName, time, weight } from "../format";
+import { mostRows, roomOfRows } from "../room";
 import { AFTER, categoryOf } from "../sides";
 import { type List, useList } from "../lists";
 import { tokens } from "../tokens";
@@ -317,18 +318,6 @@ function listOf(app: App, at: number, go: (to: number) => void, openMenu: (row: 
 }
 
 const MARGIN = 200; /* pixels above the visible rows in which there are labels */
-const BARS = 190; /* pixels of everything but the rows of tracks and the panel */
-const PANEL_LEAST = 240;
-
-/* The maximum height of the rows: 45 % of the window, up to 60 % if the chart below needs
- * less than the rest. */
-function mostRows(app: App): number {
-    const usual = innerHeight * 0.45 - 48;
-    const panel = innerHeight - BARS - Math.min(usual, app.tracks.height);
-    const free = app.needed === null ? 0 : panel - Math.max(PANEL_LEAST, app.needed);
-    return Math.round(Math.min(innerHeight * 0.6 - 48, usual + Math.max(0, free)));
-}
-
 /* Nothing for a profile without times. */
 export function TrackPane({ app }: { app: App }) {
     const { tracks } = app;
@@ -338,6 +327,13 @@ export function TrackPane({ app }: { app: App }) {
     const [menu, setMenu] = useState<TrackMenuAt | null>(null);
     const [, setDrawn] = useState(0);
     const present = tracks.info !== null;
+    const room = roomOfRows(app);
+    useLayoutEffect(() => tracks.fit(room), [tracks, room]);
+    useEffect(() => {
+        const again = (): void => setDrawn((n) => n + 1);
+        addEventListener("resize", again);
+        return () => removeEventListener("resize", again);
+    }, []);
     useLayoutEffect(() => {
         if (!present)
             return;
@@ -390,7 +386,7 @@ export function TrackPane({ app }: { app: App }) {
                 <span class="head">{tracks.sides ? "Time from start" : "Time"} <span class="value">{spanText(0, view ? view.to - view.from : 1).replace(/^[^\u2013]*\u2013/, "")}</span></span>
                 <div class="strips" ref={axis} />
             </div>
-            <div class="scroller" ref={scroller} style={{ "--rows": `${tracks.height}px`, "--most": `${app.appearance.tracks ?? mostRows(app)}px` }} onScroll={(event) => view?.setScroll(event.currentTarget.scrollTop)}>
+            <div class="scroller" ref={scroller} style={{ "--rows": `${tracks.height}px`, "--most": `${mostRows(app)}px` }} onScroll={(event) => view?.setScroll(event.currentTarget.scrollTop)}>
                 <div class="room" style={{ height: `${tracks.height}px` }}>
                     <div class="labels" role="listbox" aria-multiselectable="true" tabIndex={0} aria-label="Tracks" ref={labels} aria-activedescendant={tracks.rows.length ? `track-${Math.min(at, tracks.rows.length - 1)}` : undefined}>
                         {view && seen.map(({ row, i }) => <Label key={`${row.kind} ${row.index}`} app={app} view={view} row={row} at={i} active={i === at} onActive={setAt} onPick={pick} onMenu={setMenu} />)}
