@@ -2,110 +2,10 @@
 #include "analysis/locks.h"
 #include "base/array.h"
 #include "base/sort.h"
+#include "model/lock_kind.h"
 #include "model/sample_labels.h"
 
 #define HOLDER_EVENT STR("lock-holder")
-
-/* Functions that implement locks, by the beginnings of their names without underscores, and what
- * they are for. */
-static const struct lock_function {
-    const char *name, *kind;
-} functions[] = {
-    {"pthread_mutex", "mutex"},
-    {"pthread_rwlock", "rwlock"},
-    {"pthread_cond", "condition variable"},
-    {"pthread_barrier", "barrier"},
-    {"pthread_join", "end of a thread"},
-    {"pthread_clockjoin", "end of a thread"},
-    {"pthread_timedjoin", "end of a thread"},
-    {"pthread_once", "once"},
-    {"sem_", "semaphore"},
-    {"new_sem_", "semaphore"},
-    {"lll_mutex", "mutex"},
-    {"lll_lock", ""},
-    {"lll_unlock", ""},
-    {"futex_", ""},
-    {"syscall", ""},
-    {"gthread_", ""},
-    {"gthrw_", ""},
-    {"std::mutex", "mutex"},
-    {"std::timed_mutex", "mutex"},
-    {"std::recursive_mutex", "mutex"},
-    {"std::shared_mutex", "rwlock"},
-    {"std::shared_timed_mutex", "rwlock"},
-    {"std::condition_variable", "condition variable"},
-    {"std::unique_lock", ""},
-    {"std::lock_guard", ""},
-    {"std::scoped_lock", ""},
-    {"std::shared_lock", ""},
-    {"std::counting_semaphore", "semaphore"},
-    {"std::barrier", "barrier"},
-    {"std::latch", "latch"},
-    {"std::__", ""},    /* internals of libstdc++ and libc++ */
-    {"std::sys::", ""}, /* of Rust */
-    {"parking_lot::", ""},
-    {"parking_lot_core::", ""},
-    {"lock_api::", ""},
-    {"mtx_lock", "mutex"}, /* of C11 */
-    {"mtx_timedlock", "mutex"},
-    {"cnd_", "condition variable"},
-    {"timedwait", ""}, /* in musl */
-    {"absl::Mutex", "mutex"},
-    {"absl::CondVar", "condition variable"},
-    {"boost::mutex", "mutex"},
-    {"boost::condition_variable", "condition variable"},
-    {"QBasicMutex", "mutex"},
-    {"QMutex", "mutex"},
-    {"QReadWriteLock", "rwlock"},
-    {"QWaitCondition", "condition variable"},
-    {"QSemaphore", "semaphore"},
-    {"g_mutex_", "mutex"},
-    {"g_rec_mutex_", "mutex"},
-    {"g_rw_lock_", "rwlock"},
-    {"g_cond_", "condition variable"},
-    {"uv_mutex_", "mutex"},
-    {"uv_rwlock_", "rwlock"},
-    {"uv_cond_", "condition variable"},
-    {"uv_sem_", "semaphore"},
-    {"uv_barrier_", "barrier"},
-    {"gomp_barrier", "barrier"},
-    {"gomp_team_barrier", "barrier"},
-    {"gomp_mutex", "mutex"},
-    {"GOMP_barrier", "barrier"},
-    {"GOMP_critical", "mutex"},
-    {"start_thread", ""},
-    {"clone3", ""},
-};
-
-/* The same for CPython, whose locks are made of semaphores and condition variables: the kind
- * is that of the innermost of these functions. Then follows what calls a function of C. */
-static const struct lock_function python[] = {
-    {"take_gil", "GIL"},
-    {"drop_gil", "GIL"},
-    {"PyCOND_", ""},
-    {"PyEval_RestoreThread", "GIL"},
-    {"PyEval_SaveThread", "GIL"},
-    {"PyEval_AcquireThread", "GIL"},
-    {"PyGILState_Ensure", "GIL"},
-    {"eval_frame_handle_pending", "GIL"},
-    {"eval_breaker", "GIL"},
-    {"Py_HandlePending", "GIL"},
-    {"PyMutex_", "Python lock"},
-    {"PyParkingLot_", ""},
-    {"PySemaphore_", ""},
-    {"PyThread_", "Python lock"},
-    {"lock_PyThread_", "Python lock"},
-    {"rlock_", "Python lock"},
-    {"acquire_timed", "Python lock"},
-    {"method_vectorcall_", ""},
-    {"cfunction_", ""},
-    {"PyObject_Vectorcall", ""},
-    {"PyObject_MakeTpCall", ""},
-    {"PyVectorcall_", ""},
-};
-
-/* Modules of Python's library that wait for others. */
-static const char *const python_files[] = {"threading.py", "queue.py"};
 
 struct grouping {
     struct locks *l;
@@ -115,68 +15,6 @@ struct grouping {
     size_t node_cap;
     event_id holders;
 };
-
-static const struct lock_function *find(const struct lock_function *list, size_t count,
-                                        struct str name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (str_starts(name, str_of(list[i].name)))
-            return &list[i];
-    return NULL;
-}
-
-static bool is_python_file(const struct profile *p, const struct frame *f)
-{
-    struct str path = profile_string(p, f->file ? f->file : p->modules[f->module].path);
-    struct str name = str_basename(path);
-    for (size_t i = 0; i < sizeof python_files / sizeof *python_files; i++)
-        if (str_equal(name, str_of(python_files[i])))
-            return true;
-    return false;
-}
-
-/* The kind of lock that a stack is about. */
-struct kind {
-    const char *name; /* "": not known yet */
-    bool python;
-};
-
-/* Whether the frame is of the implementation of a lock. Sets its kind if it is known better. */
-static bool is_of_lock(const struct profile *p, const struct frame *f, struct kind *kind)
-{
-    struct str name = profile_string(p, f->name);
-    while (str_starts(name, STR("_")))
-        name = str_skip(name, 1);
-    if (str_starts(name, STR("GI_"))) /* inside of the C library */
-        name = str_skip(name, 3);
-    while (str_starts(name, STR("_")) || str_starts(name, STR("<")))
-        name = str_skip(name, 1);
-    const struct lock_function *found =
-        find(python, sizeof python / sizeof *python, name);
-    if (found && found->kind[0] && !kind->python)
-        *kind = (struct kind){found->kind, true};
-    if (found)
-        return true;
-    found = find(functions, sizeof functions / sizeof *functions, name);
-    if (found && !kind->name[0])
-        kind->name = found->kind;
-    return found || is_python_file(p, f);
-}
-
-stack_id locks_user(const struct profile *p, stack_id stack, const char **kind)
-{
-    struct kind found = {*kind, false};
-    stack_id at = stack;
-    for (; at; at = p->stacks[at].parent) {
-        const struct frame *f = &p->frames[p->stacks[at].frame];
-        if (f->kind == FRAME_KERNEL || f->kind == FRAME_MARKER || f->kind == FRAME_WAKER)
-            continue;
-        if (!is_of_lock(p, f, &found))
-            break;
-    }
-    *kind = found.name;
-    return at;
-}
 
 /* The lock of a label. */
 static struct locks_lock *lock_of(struct grouping *g, label_id label)
@@ -215,7 +53,7 @@ static void add_sample(struct grouping *g, const struct sample *s, label_id labe
     struct locks *l = g->l;
     struct locks_lock *lock = lock_of(g, label);
     const char *kind = "";
-    stack_id user = locks_user(l->p, s->stack, &kind);
+    stack_id user = lock_user(l->p, s->stack, &kind);
     if (!lock->kind[0] && side == LOCKS_WAITED)
         lock->kind = kind;
     struct locks_row *row =

@@ -42,11 +42,6 @@ struct locks {
     uint64_t waits;
 };
 
-/* The stack of the innermost function of the program itself, for a stack that waits for a lock or
- * holds one: not of the kernel, nor of the library that implements locks. 0 if there is none. Sets
- * the kind of the lock, if a function shows it and it is still empty. */
-stack_id locks_user(const struct profile *p, stack_id stack, const char **kind);
-
 /* False when out of memory. Deinit it in any case; the profile must outlive it. */
 bool locks_init(struct locks *l, const struct profile *p, struct error *err);
 void locks_deinit(struct locks *l);

@@ -124,6 +124,8 @@ static void locks_of_libraries(void **state)
         {"std::barrier<>::wait", "barrier"},
         {"GOMP_barrier", "barrier"},
         {"mtx_lock", "mutex"},
+        {"ObjectMonitor::enter", "monitor"},
+        {"<std::thread::thread::Thread>::park_timeout", "parked thread"},
     };
     size_t count = sizeof functions / sizeof *functions;
     (void)state;
@@ -145,7 +147,7 @@ static void locks_of_python(void **state)
         {"lock_PyThread_acquire_lock", "sem_clockwait"},
         {"acquire_timed", "take_gil"},
     };
-    static const char *const kinds[] = {"Python lock", "GIL"};
+    static const char *const kinds[] = {"condition variable", "GIL"};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         string_id file = builder_string(&b, STR("/usr/lib/python3/threading.py"));

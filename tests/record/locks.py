@@ -90,6 +90,18 @@ def check_kinds(report, locks):
                   "" if any("let_begin" in stack for stack in holders) else f"{begin}")
 
 
+def check_reasons(report, path):
+    """A wait for a condition variable is not one for a lock that another thread holds."""
+    text = tap.output([tap.STOKE, "fold", "-q", "--event", "off-cpu", path])
+    waits = [line for line in text.splitlines() if "[preempted]" not in line]
+    wrong = [line for line in waits if "cond_wait" in line and "mutex_cond_lock" not in line
+             and "[idle]" not in line]
+    wrong += [line for line in waits if "rwlock" in line and "[lock]" not in line]
+    known = any("[idle]" in line for line in waits) and any("[lock]" in line for line in waits)
+    report.result("the reasons: [idle] for a condition variable, [lock] for a lock",
+                  "\n".join(wrong) or ("" if known else text))
+
+
 def check_forms(report, path, locks):
     """CSV has the rows of JSON; the text has all locks; without locks, there is a hint."""
     text = tap.output([tap.STOKE, "report", "-q", "--locks", "--csv", path])
@@ -127,6 +139,7 @@ def main():
                 os.path.join(folder, "locks"), SOURCE])
         path, locks = check_times(report, folder, "dwarf", "-g", "dwarf,8192", "-m", "8M")
         check_kinds(report, locks)
+        check_reasons(report, path)
         check_forms(report, path, locks)
         # frame pointers end in the C library, which has none
         check_times(report, folder, "all", "-a", "-g", "fp", "-m", "4M", by_user=False)

@@ -53,8 +53,8 @@ static bool share_paths(struct shown *s)
  * (import/perf_data/wait_reason.h). */
 static uint8_t marks_of(const struct profile *p, frame_id frame, struct str label)
 {
-    static const char *const waits[] = {"[io]", "[lock]", "[sleep]", "[preempted]",
-                                        "[off-cpu]"};
+    static const char *const waits[] = {"[io]",   "[lock]",      "[sleep]",
+                                        "[idle]", "[preempted]", "[off-cpu]"};
     const struct frame *f = &p->frames[frame];
     struct str name = profile_string(p, f->name);
     if (f->kind == FRAME_MARKER && str_equal(name, STR(TRUNCATED_MARK)))

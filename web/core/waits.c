@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/core/waits.h"
-#include "analysis/locks.h"
 #include "base/array.h"
 #include "base/sort.h"
+#include "model/lock_kind.h"
 #include "model/sample_labels.h"
 #include "web/core/tracks.h"
 
@@ -55,7 +55,7 @@ static uint8_t kind_of(struct grouping *g, const char *kind)
 static string_id function_of(const struct grouping *g, stack_id stack, const char **kind)
 {
     *kind = "";
-    stack_id at = locks_user(g->p, stack, kind);
+    stack_id at = lock_user(g->p, stack, kind);
     if (!at)
         at = innermost(g->p, stack, false);
     if (!at)
@@ -72,11 +72,11 @@ static frame_id waker_of(const struct profile *p, stack_id stack)
 
 /* A wait for a lock or a file is one, also if its stack does not show it. */
 static uint8_t reason_of(const struct profile *p, uint8_t by_stack, label_id lock,
-                         label_id file)
+                         label_id file, const char *kind)
 {
     struct str name = profile_string(p, p->labels[file].text);
     if (lock)
-        return ACTIVITY_LOCK;
+        return lock_kind_is_idle(kind) ? ACTIVITY_SLEEP : ACTIVITY_LOCK;
     if (!file || by_stack != ACTIVITY_SLEEP || str_starts(name, STR("anon_inode:")))
         return by_stack;
     return str_starts(name, STR("/")) ? ACTIVITY_DISK : ACTIVITY_NETWORK;
@@ -100,19 +100,20 @@ static struct wait_group *group_of(struct grouping *g, size_t row)
     stack_id stack = sample->stack;
     if (!g->reasons[stack]) {
         g->reasons[stack] = (uint8_t)(wait_activity(g->p, stack) + 1);
-        const char *kind;
-        g->functions[stack] = function_of(g, stack, &kind);
-        g->kinds[stack] = kind_of(g, kind);
+        const char *found;
+        g->functions[stack] = function_of(g, stack, &found);
+        g->kinds[stack] = kind_of(g, found);
     }
     label_id lock = g->locks[profile_labels(g->p, row)];
     label_id file = lock ? 0 : g->files[profile_labels(g->p, row)];
+    const char *kind = g->kind_names[g->kinds[stack]];
     const struct wait_group found = {
         .thread = sample->thread,
-        .reason = reason_of(g->p, (uint8_t)(g->reasons[stack] - 1), lock, file),
+        .reason = reason_of(g->p, (uint8_t)(g->reasons[stack] - 1), lock, file, kind),
         .function = g->functions[stack],
         .waker = waker_of(g->p, stack),
         .lock = lock,
-        .kind = g->kind_names[g->kinds[stack]],
+        .kind = kind,
         .file = file};
     uint32_t node = node_of(g, &found, g->kinds[stack]);
     if (!ARRAY_RESERVE_ZEROED(&g->arena, g->group_of_node, g->node_cap, node + 1))

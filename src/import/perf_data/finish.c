@@ -6,6 +6,7 @@
 #include "import/perf_data/profile.h"
 #include "import/perf_data/wait_reason.h"
 #include "import/perf_line.h"
+#include "model/lock_kind.h"
 #include "model/name.h"
 #include "model/sample_labels.h"
 #include "perf/interpreted.h"
@@ -292,6 +293,11 @@ static stack_id push_reason(struct finish *f, stack_id stack, bool preempted)
     }
     if (reason.len == 0)
         return stack;
+    const char *kind = "";
+    if (str_equal(reason, STR("[lock]")))
+        lock_user(p, stack, &kind);
+    if (lock_kind_is_idle(kind))
+        reason = STR("[idle]");
     struct frame marker = {.name = builder_string(f->b, reason), .kind = FRAME_MARKER};
     return builder_push(f->b, stack, builder_frame(f->b, &marker));
 }
