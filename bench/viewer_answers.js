@@ -290,7 +290,10 @@ async function clicks(browser, { folder, millions }) {
     const page = await emptyPage(browser);
     const { seconds, cpu } = await openFile(page, samples(folder, millions));
     const count = await page.evaluate(() => window.stoke.shown.samples);
-    console.log(`clicks at ${count} samples; the file is open after ${seconds.toFixed(1)} s, ${cpu.toFixed(1)} s of CPU (${load()}):`);
+    const opened = Date.now();
+    await page.evaluate(() => window.stoke.opening.prepared);
+    console.log(`clicks at ${count} samples; the file is open after ${seconds.toFixed(1)} s, ${cpu.toFixed(1)} s of CPU; ` +
+        `${((Date.now() - opened) / 1000).toFixed(1)} s later the page is idle (${load()}):`);
     for (const [title, where] of CLICKED) {
         const first = await tab(page, title);
         limit(`${title}: opened the first time, ${first.messages} messages, ${first.cpu.toFixed(0)} ms of CPU`, first.ms, ANSWER_MOST, "ms");

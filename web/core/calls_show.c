@@ -78,12 +78,21 @@ static bool is_opened(const struct profile *p)
     return p == core.opened[0] || p == core.both || p == whole_profile();
 }
 
-/* Makes what the first filter and Time order need. The page calls it when it is idle. */
-int EXPORT(core_prepare)(void)
+/* Makes what takes long to make in steps from 0 on, before it is needed: for filters and Time order,
+ * then for Waits and for inverted stacks. The page calls it when it is idle. The reply is whether
+ * there are more steps. */
+int EXPORT(core_prepare)(uint32_t step)
 {
     begin_reply();
-    need_condensed();
-    return end_reply(need_rows());
+    bool whole = core.shown.p && core.shown.p == whole_profile(), ok = true;
+    if (step == 0) {
+        need_condensed();
+        ok = need_rows();
+    } else if (whole) {
+        ok = step == 1 ? need_waits() : need_chart(TREE_UP);
+    }
+    output_text(&core.reply, whole && step < 2 ? "true" : "false");
+    return end_reply(ok);
 }
 
 /* For a test: profiles that are opened later are not condensed. */

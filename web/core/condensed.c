@@ -14,7 +14,7 @@ struct condenser {
     struct condensed *c;
     struct arena scratch;
     struct index index; /* of rows; the ids are row + 1 */
-    size_t row_cap;
+    size_t row_cap, longest_cap;
     double total; /* of the weights without their signs */
     uint64_t count;
     uint32_t last; /* row + 1 of the sample before */
@@ -52,6 +52,7 @@ static uint32_t row_of(struct condenser *k, const struct sample *s)
     if (k->last && is_same(&c->rows.samples[k->last - 1], s))
         return k->last;
     if (!index_reserve(&k->index, &k->scratch, 1) ||
+        !ARRAY_RESERVE(&c->arena, c->longest, k->longest_cap, c->rows.sample_count + 1) ||
         !ARRAY_RESERVE(&c->arena, c->rows.samples, k->row_cap, c->rows.sample_count + 1))
         return 0;
     struct key key = {c->rows.samples, s};
@@ -59,6 +60,7 @@ static uint32_t row_of(struct condenser *k, const struct sample *s)
     struct index_slot *slot = index_find(&k->index, hash, same_row, &key);
     if (!slot->id) {
         uint32_t row = (uint32_t)c->rows.sample_count++;
+        c->longest[row] = (uint32_t)(s - c->p->samples);
         c->rows.samples[row] = (struct sample){.time = TIME_NONE,
                                                .thread = s->thread,
                                                .cpu = row,
@@ -114,9 +116,12 @@ static bool add_samples(struct condenser *k)
         k->last = is_exact(k, s) ? row_of(k, s) : 0;
         if (!k->last || c->rows.sample_count > p->sample_count / ROWS_SHARE)
             return false;
-        c->row_of[i] = k->last - 1;
-        c->rows.samples[k->last - 1].weight += s->weight;
-        c->rows.samples[k->last - 1].count += s->count;
+        uint32_t row = k->last - 1;
+        c->row_of[i] = row;
+        c->rows.samples[row].weight += s->weight;
+        c->rows.samples[row].count += s->count;
+        if (s->weight > p->samples[c->longest[row]].weight)
+            c->longest[row] = (uint32_t)i;
         c->by_time &= s->time != TIME_NONE && s->time >= before;
         before = s->time;
     }

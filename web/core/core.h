@@ -521,8 +521,9 @@ struct condensed {
     bool made;    /* false: it would be no gain, or not exact */
     bool by_time; /* the samples are in the order of their times */
     struct profile
-        rows;         /* the tables of p; a row has no time, and its number as its CPU */
-    uint32_t *row_of; /* by sample */
+        rows;          /* the tables of p; a row has no time, and its number as its CPU */
+    uint32_t *row_of;  /* by sample */
+    uint32_t *longest; /* by row: the first sample with the largest weight */
     size_t spacing;
     struct row_sums {
         size_t rows; /* that there were by then */

@@ -230,8 +230,8 @@ bool need_waits(void)
 {
     if (core.waits.made)
         return true;
-    const struct profile *samples = need_samples();
-    return samples && waits_init(&core.waits, &core.shown, samples, &core.err);
+    return need_shown() && waits_init(&core.waits, &core.shown, core.shown_condensed,
+                                      &core.range, &core.err);
 }
 
 /* The number of the process with that name among the tracks; 255: of none. */

@@ -623,37 +623,6 @@ static void slice_cpus(struct maker *m)
     }
 }
 
-/* For the track of the machine at low zoom. */
-static bool sum_turns(struct tracks *t)
-{
-    size_t sums = 0;
-    for (size_t c = 0; c < t->cpu_count; c++) {
-        struct cpu_track *cpu = &t->cpus[c];
-        cpu->first_sum = (uint32_t)sums;
-        sums += (cpu->stop - cpu->first) / TURNS_A_SUM + 1;
-    }
-    t->turn_sums = arena_alloc(&t->arena, (sums + 1) * sizeof *t->turn_sums);
-    t->sum_ends = arena_alloc(&t->arena, (sums + 1) * sizeof *t->sum_ends);
-    if (!t->turn_sums || !t->sum_ends)
-        return false;
-    for (size_t c = 0; c < t->cpu_count; c++) {
-        const struct cpu_track *cpu = &t->cpus[c];
-        struct turn_sum sum = {0};
-        size_t next = cpu->first_sum;
-        for (uint32_t i = cpu->first; i <= cpu->stop; i++) {
-            if ((i - cpu->first) % TURNS_A_SUM == 0) {
-                t->sum_ends[next] = i > cpu->first ? t->turns[i - 1].end : -1;
-                t->turn_sums[next++] = sum;
-            }
-            if (i == cpu->stop)
-                break;
-            const struct turn *turn = &t->turns[i];
-            sum.layers[machine_layer(turn->process)] += turn->end - turn->begin;
-        }
-    }
-    return true;
-}
-
 static bool make_cpus(struct maker *m)
 {
     struct tracks *t = m->tracks;
@@ -674,7 +643,7 @@ static bool make_cpus(struct maker *m)
             return false;
         fill_cpu(m, cpu, m->slices + first[c], count);
     }
-    return sum_turns(t);
+    return true;
 }
 
 bool tracks_init(struct tracks *t, const struct profile *p, struct error *err)
@@ -694,6 +663,7 @@ bool tracks_init(struct tracks *t, const struct profile *p, struct error *err)
         double last = (double)(p->facts.time_last - p->facts.time_first);
         t->to = last > t->to ? last : t->to;
     }
+    ok = ok && tracks_sum_machine(t);
     t->timed = ok && t->to > 0;
     arena_deinit(&m.scratch);
     t->made = ok;

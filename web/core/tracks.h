@@ -51,7 +51,6 @@ struct process_track {
 };
 
 #define MACHINE_LAYERS 7 /* the six processes with the most CPU time, and the others */
-#define TURNS_A_SUM 32
 
 /* A time in which one process ran on a CPU. */
 struct turn {
@@ -62,7 +61,6 @@ struct turn {
 struct cpu_track {
     uint32_t cpu;
     uint32_t first, stop; /* its turns */
-    uint32_t first_sum;   /* its sums: one before every TURNS_A_SUM turns */
     double time;          /* ns */
 };
 
@@ -80,12 +78,10 @@ struct tracks {
     struct interval *intervals[ACTIVITY_COUNT];
     struct interval *weights; /* of the samples of running, by thread and time */
     struct turn *turns;
-    struct turn_sum {
-        double layers
-            [MACHINE_LAYERS]; /* ns of the CPU's turns before, by layer of the machine */
-    } * turn_sums;
-    double *
-        sum_ends; /* by sum: the end of the last of these turns; searching them is faster */
+    float *
+        machine; /* for low zoom: ns by layer and cell, of `cells` equal parts of the axis; NULL:
+                       the turns are few */
+    uint32_t cells;
     struct memory memory; /* its track; none without live bytes over time */
 };
 
@@ -105,6 +101,9 @@ enum activity wait_activity(const struct profile *p, stack_id stack);
 /* `p` must remain until tracks_deinit. */
 bool tracks_init(struct tracks *t, const struct profile *p, struct error *err);
 void tracks_deinit(struct tracks *t);
+
+/* tracks_draw.c: makes `machine`. False if out of memory. */
+bool tracks_sum_machine(struct tracks *t);
 
 /* The layer of the machine that a process is in. */
 static inline uint32_t machine_layer(uint32_t process)

@@ -6,10 +6,24 @@
 #define COLUMNS_MAX 16384
 #define TRACKS_MAX 16384 /* in one request */
 #define LAYERS_MOST MEMORY_DRAWN
+#define INTERVALS_A_SEARCH 8 /* a binary search takes as long as visiting these */
+#define CELLS_MOST ((uint32_t)1 << 16)
+#define CELLS_A_COLUMN 8 /* the least */
+#define TURNS_A_CELL 2
+
+/* The ns by column, of one layer, while intervals are added. */
+struct columns {
+    double *parts; /* of columns that an interval covers in part */
+    double *
+        starts; /* by column: intervals that cover it and those after it whole, less those that
+                       do not any more */
+};
 
 struct tracks_window {
     double from, to, column; /* ns */
+    double per_ns;           /* columns */
     uint32_t columns;
+    struct columns *sums; /* by layer; all 0 between two tracks */
 };
 
 /* The last interval that begins at or before x, from `at` on: exponential search first,
@@ -40,35 +54,76 @@ static double sum_before(const struct interval *items, uint32_t at, double x)
     return items[at].sum + (in <= 0 ? 0 : in < length ? in : length);
 }
 
-/* Adds to each column the ns that the intervals cover of it; returns their sum. */
-static double cover(const struct tracks *t, enum activity kind,
-                    const struct thread_track *thread, const struct tracks_window *w,
-                    float *columns)
+/* Many intervals in a column: differences of sums at its edges, without visiting them all. */
+static void cover_by_sums(const struct interval *items, uint32_t at, uint32_t stop,
+                          const struct tracks_window *w, const struct columns *to)
 {
-    const struct interval *items = t->intervals[kind];
-    uint32_t at = thread->first[kind], stop = thread->stop[kind];
-    double all = 0;
-    if (at == stop)
-        return 0;
-    at = advance(items, at, stop, w->from);
     double before = sum_before(items, at, w->from);
-    for (uint32_t c = 0; c < w->columns;) {
+    for (uint32_t c = 0; c < w->columns; c++) {
         double x = w->from + (c + 1) * w->column;
         at = advance(items, at, stop, x);
         double now = sum_before(items, at, x);
-        columns[c++] += (float)(now - before);
-        all += now - before;
+        to->parts[c] += now - before;
         before = now;
-        if (now < items[at + 1].sum)
-            continue;
-        /* the interval ended: continue at the column in which the next one begins */
-        if (at + 1 == stop || items[at + 1].begin >= w->to)
-            break;
-        double next = (items[at + 1].begin - w->from) / w->column;
-        if (next > c)
-            c = (uint32_t)next;
     }
-    return all;
+}
+
+static void cover_interval(double begin, double end, const struct tracks_window *w,
+                           const struct columns *to)
+{
+    double from = (begin > w->from ? begin : w->from) - w->from;
+    double stop = (end < w->to ? end : w->to) - w->from;
+    if (stop <= from)
+        return;
+    uint32_t first = (uint32_t)(from * w->per_ns), last = (uint32_t)(stop * w->per_ns);
+    first = first < w->columns ? first : w->columns - 1;
+    last = last < w->columns ? last : w->columns - 1;
+    if (first == last) {
+        to->parts[first] += stop - from;
+        return;
+    }
+    to->parts[first] += (first + 1) * w->column - from;
+    to->parts[last] += stop - last * w->column;
+    to->starts[first + 1]++;
+    to->starts[last]--;
+}
+
+/* Adds to each column the ns that the intervals cover of it; returns their sum. */
+static double cover(const struct tracks *t, enum activity kind,
+                    const struct thread_track *thread, const struct tracks_window *w,
+                    const struct columns *to)
+{
+    const struct interval *items = t->intervals[kind];
+    uint32_t stop = thread->stop[kind];
+    if (thread->first[kind] == stop)
+        return 0;
+    uint32_t at = advance(items, thread->first[kind], stop, w->from);
+    uint32_t last = advance(items, at, stop, w->to);
+    if (last - at > w->columns * INTERVALS_A_SEARCH)
+        cover_by_sums(items, at, stop, w, to);
+    else
+        for (uint32_t i = at; i <= last; i++)
+            cover_interval(items[i].begin,
+                           items[i].begin + (items[i + 1].sum - items[i].sum), w, to);
+    return sum_before(items, last, w->to) - sum_before(items, at, w->from);
+}
+
+/* The samples of a thread are more or less evenly spread: narrows the range in which the first one
+ * is that does not begin before x. */
+static void guess(const struct interval *items, double x, uint32_t *low, uint32_t *high)
+{
+    double begin = items[*low].begin, end = items[*high - 1].begin;
+    uint32_t at = *low + (uint32_t)((x - begin) / (end - begin) * (*high - *low - 1));
+    uint32_t step = 4;
+    if (items[at].begin < x) {
+        for (*low = at; *high - at > step && items[at + step].begin < x; step *= 2)
+            *low = at + step;
+        *high = *high - at > step ? at + step : *high;
+    } else {
+        for (*high = at; at - *low > step && !(items[at - step].begin < x); step *= 2)
+            *high = at - step;
+        *low = at - *low > step ? at - step : *low;
+    }
 }
 
 /* The sum of the weights of the thread's samples before x. */
@@ -76,6 +131,11 @@ static double weight_before(const struct tracks *t, const struct thread_track *t
                             double x)
 {
     uint32_t low = thread->first_weight, high = thread->stop_weight;
+    if (low == high || !(t->weights[low].begin < x))
+        return t->weights[low].sum;
+    if (t->weights[high - 1].begin < x)
+        return t->weights[high].sum;
+    guess(t->weights, x, &low, &high);
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (t->weights[middle].begin < x)
@@ -88,11 +148,10 @@ static double weight_before(const struct tracks *t, const struct thread_track *t
 
 /* All activities of a thread; adds its times. */
 static void cover_thread(const struct tracks *t, const struct thread_track *thread,
-                         const struct tracks_window *w, float *layers, double *time)
+                         const struct tracks_window *w, double *time)
 {
     for (unsigned k = 0; k < ACTIVITY_COUNT; k++) {
-        double ns =
-            cover(t, (enum activity)k, thread, w, layers + (size_t)k * w->columns);
+        double ns = cover(t, (enum activity)k, thread, w, &w->sums[k]);
         if (k != ACTIVITY_SLEEP && k != ACTIVITY_RUNNING)
             time[1] += ns;
     }
@@ -164,62 +223,79 @@ static void cover_turns(const struct tracks *t, const struct cpu_track *cpu,
     }
 }
 
-/* The sum of the CPU's turns before x. *block is at or before that of x, and becomes it. */
-static struct turn_sum turns_before(const struct tracks *t, const struct cpu_track *cpu,
-                                    uint32_t *block, double x)
+/* Moves the sums to the layers. */
+static void end_columns(const struct tracks_window *w, unsigned count, float *layers)
 {
-    uint32_t blocks = (cpu->stop - cpu->first) / TURNS_A_SUM + 1;
-    const double *ends = t->sum_ends + cpu->first_sum;
-    while (*block + 1 < blocks && ends[*block + 1] <= x)
-        ++*block;
-    struct turn_sum sum = t->turn_sums[cpu->first_sum + *block];
-    uint32_t first = cpu->first + *block * TURNS_A_SUM;
-    for (uint32_t i = first; i < cpu->stop && t->turns[i].begin < x; i++) {
-        const struct turn *turn = &t->turns[i];
-        double end = turn->end < x ? turn->end : x;
-        sum.layers[machine_layer(turn->process)] += end - turn->begin;
+    for (unsigned l = 0; l < count; l++, layers += w->columns) {
+        const struct columns *from = &w->sums[l];
+        double open = 0;
+        for (uint32_t c = 0; c < w->columns; c++) {
+            open += from->starts[c];
+            layers[c] += (float)(from->parts[c] + open * w->column);
+        }
+        memset(from->parts, 0, w->columns * sizeof *from->parts);
+        memset(from->starts, 0, w->columns * sizeof *from->starts);
     }
-    return sum;
-}
-
-/* The same as cover_turns where a column has many turns: by the difference of sums. */
-static void cover_sums(const struct tracks *t, const struct cpu_track *cpu,
-                       const struct tracks_window *w, float *layers)
-{
-    uint32_t block = (turn_after(t, cpu, w->from) - cpu->first) / TURNS_A_SUM;
-    struct turn_sum before = turns_before(t, cpu, &block, w->from);
-    for (uint32_t c = 0; c < w->columns; c++) {
-        double x = w->from + (c + 1) * w->column;
-        struct turn_sum now = turns_before(t, cpu, &block, x);
-        for (unsigned l = 0; l < MACHINE_LAYERS; l++)
-            layers[(size_t)l * w->columns + c] +=
-                (float)(now.layers[l] - before.layers[l]);
-        before = now;
-    }
-}
-
-static bool has_many_turns(const struct tracks *t, const struct cpu_track *cpu,
-                           const struct tracks_window *w)
-{
-    uint32_t turns = turn_after(t, cpu, w->to) - turn_after(t, cpu, w->from);
-    return turns / TURNS_A_SUM > w->columns;
 }
 
 /* The processes with the most CPU time have a layer each. Where the CPUs of the samples
  * are unknown, the threads' times are used. */
 static void cover_machine(const struct tracks *t, const struct tracks_window *w,
-                          float *layers, double *time)
+                          float *layers)
 {
     for (size_t i = 0; i < t->cpu_count; i++)
-        if (has_many_turns(t, &t->cpus[i], w))
-            cover_sums(t, &t->cpus[i], w, layers);
-        else
-            cover_turns(t, &t->cpus[i], w, layers);
+        cover_turns(t, &t->cpus[i], w, layers);
+    if (t->cpu_count)
+        return;
     for (size_t i = 0; i < t->thread_count; i++) {
         const struct thread_track *thread = &t->threads[i];
-        if (!t->cpu_count)
-            cover(t, ACTIVITY_RUNNING, thread, w,
-                  layers + (size_t)machine_layer(thread->process) * w->columns);
+        cover(t, ACTIVITY_RUNNING, thread, w, &w->sums[machine_layer(thread->process)]);
+    }
+    end_columns(w, MACHINE_LAYERS, layers);
+}
+
+/* A time in cells, at most their number. */
+static double in_cells(const struct tracks *t, double x)
+{
+    double cell = x / t->to * t->cells;
+    return cell < t->cells ? cell : t->cells;
+}
+
+/* The ns of a layer between two times in cells. In a cell they are evenly spread. */
+static double cell_sum(const struct tracks *t, const float *cells, double from, double to)
+{
+    uint32_t first = (uint32_t)from, stop = (uint32_t)to;
+    float whole = 0;
+    for (uint32_t i = first; i < stop; i++)
+        whole += cells[i];
+    double before = first < t->cells ? (from - first) * cells[first] : 0;
+    double rest = stop < t->cells ? (to - stop) * cells[stop] : 0;
+    return whole - before + rest;
+}
+
+/* The same by cells: the edge of a column is at most one of CELLS_A_COLUMN parts of it wrong. */
+static void cover_cells(const struct tracks *t, const struct tracks_window *w,
+                        float *layers)
+{
+    double from = in_cells(t, w->from);
+    for (uint32_t c = 0; c < w->columns; c++) {
+        double to = in_cells(t, w->from + (c + 1) * w->column);
+        for (unsigned l = 0; l < MACHINE_LAYERS; l++)
+            layers[(size_t)l * w->columns + c] =
+                (float)cell_sum(t, t->machine + (size_t)l * t->cells, from, to);
+        from = to;
+    }
+}
+
+static void draw_machine(const struct tracks *t, const struct tracks_window *w,
+                         float *layers, double *time)
+{
+    if (t->machine && w->column >= CELLS_A_COLUMN * (t->to / t->cells))
+        cover_cells(t, w, layers);
+    else
+        cover_machine(t, w, layers);
+    for (size_t i = 0; i < t->thread_count; i++) {
+        const struct thread_track *thread = &t->threads[i];
         time[0] += weight_before(t, thread, w->to) - weight_before(t, thread, w->from);
     }
 }
@@ -264,14 +340,16 @@ static void draw_track(const struct tracks *t, uint32_t track,
     unsigned scaled = layers_of(track);
     switch (track >> TRACK_INDEX_BITS) {
     case TRACK_MACHINE:
-        cover_machine(t, w, layers, time);
+        draw_machine(t, w, layers, time);
         break;
     case TRACK_PROCESS:
         for (uint32_t i = 0; i < t->processes[index].count; i++)
-            cover_thread(t, &t->threads[t->processes[index].first + i], w, layers, time);
+            cover_thread(t, &t->threads[t->processes[index].first + i], w, time);
+        end_columns(w, scaled, layers);
         break;
     case TRACK_THREAD:
-        cover_thread(t, &t->threads[index], w, layers, time);
+        cover_thread(t, &t->threads[index], w, time);
+        end_columns(w, scaled, layers);
         break;
     case TRACK_MEMORY:
         time[0] = memory_draw(&t->memory, w->from, w->to, w->columns, layers);
@@ -284,17 +362,55 @@ static void draw_track(const struct tracks *t, uint32_t track,
         layers[i] /= (float)w->column;
 }
 
+static bool init_window(struct tracks_window *w, struct arena *a)
+{
+    w->column = (w->to - w->from) / w->columns;
+    w->per_ns = 1 / w->column;
+    w->sums = arena_alloc(a, MACHINE_LAYERS * sizeof *w->sums);
+    double *all = arena_zalloc(a, (size_t)2 * MACHINE_LAYERS * w->columns, sizeof *all);
+    if (!w->sums || !all)
+        return false;
+    for (unsigned l = 0; l < MACHINE_LAYERS; l++) {
+        w->sums[l].parts = all + (size_t)2 * l * w->columns;
+        w->sums[l].starts = w->sums[l].parts + w->columns;
+    }
+    return true;
+}
+
+bool tracks_sum_machine(struct tracks *t)
+{
+    size_t turns = t->cpu_count ? t->cpus[t->cpu_count - 1].stop : 0;
+    for (size_t i = 0; !t->cpu_count && i < t->thread_count; i++)
+        turns +=
+            t->threads[i].stop[ACTIVITY_RUNNING] - t->threads[i].first[ACTIVITY_RUNNING];
+    turns /= TURNS_A_CELL;
+    t->cells = turns < CELLS_MOST ? (uint32_t)turns : CELLS_MOST;
+    struct tracks_window w = {.to = t->to, .columns = t->cells};
+    if (!t->cells || !(t->to / t->cells > 0))
+        return true;
+    struct arena a = ARENA_INIT;
+    float *cells =
+        arena_zalloc(&t->arena, (size_t)MACHINE_LAYERS * t->cells, sizeof *cells);
+    bool ok = cells && init_window(&w, &a);
+    if (ok)
+        cover_machine(t, &w, cells);
+    t->machine = ok ? cells : NULL;
+    arena_deinit(&a);
+    return ok;
+}
+
 bool tracks_draw(const struct tracks *t, const uint32_t *tracks, size_t count,
                  double from, double to, uint32_t columns, struct output *out,
                  struct error *err)
 {
-    struct tracks_window w = {from, to, (to - from) / columns, columns};
+    struct tracks_window w = {.from = from, .to = to, .columns = columns};
     struct arena a = ARENA_INIT;
     if (!(from >= 0) || !(to > from) || columns == 0 || columns > COLUMNS_MAX ||
-        count > TRACKS_MAX || !(w.column > 0))
+        count > TRACKS_MAX || !((to - from) / columns > 0))
         return error_set(err, "invalid window of the tracks");
     float *layers = arena_alloc(&a, (size_t)LAYERS_MOST * columns * sizeof *layers);
-    for (size_t i = 0; layers && i < count; i++) {
+    bool ok = layers && init_window(&w, &a);
+    for (size_t i = 0; ok && i < count; i++) {
         if (!is_valid(t, tracks[i])) {
             arena_deinit(&a);
             return error_set(err, "no such track");
@@ -308,7 +424,7 @@ bool tracks_draw(const struct tracks *t, const uint32_t *tracks, size_t count,
         output_bytes(out, (const char *)layers, size);
     }
     arena_deinit(&a);
-    return layers || error_memory(err);
+    return ok || error_memory(err);
 }
 
 /* --- JSON ------------------------------------------------------------------------------ */

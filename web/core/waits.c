@@ -12,15 +12,17 @@
 struct grouping {
     struct waits *w;
     const struct shown *s;
-    const struct profile *p; /* the samples */
+    const struct profile *p; /* its rows */
     struct arena arena;
-    struct trie trie;        /* thread, reason, function, waker, kind, lock or file */
+    struct trie causes;      /* reason, function, waker, kind */
+    struct trie trie;        /* thread, cause, lock or file */
     label_id *locks, *files; /* by set of labels */
     uint32_t *group_of_node; /* number + 1 */
     size_t node_cap;
-    uint8_t *reasons;     /* by stack: activity + 1, or 0: not known yet */
-    string_id *functions; /* by stack, as `kinds` */
-    uint8_t *kinds;       /* of locks: indexes of kind_names */
+    uint32_t *cause_of_stack; /* 0: not known yet, nor is the following */
+    uint8_t *reasons;         /* by stack: activity, as the following */
+    string_id *functions;
+    uint8_t *kinds; /* of locks: indexes of kind_names */
     const char *kind_names[KINDS_MOST];
     uint8_t kind_count;
 };
@@ -82,87 +84,142 @@ static uint8_t reason_of(const struct profile *p, uint8_t by_stack, label_id loc
     return str_starts(name, STR("/")) ? ACTIVITY_DISK : ACTIVITY_NETWORK;
 }
 
-static uint32_t node_of(struct grouping *g, const struct wait_group *found, uint8_t kind)
+/* Waits with equal ones are of one cause. */
+static uint32_t cause_of(struct grouping *g, stack_id stack, uint8_t reason)
 {
-    uint32_t node = trie_child(&g->trie, 0, found->thread);
-    node = trie_child(&g->trie, node, found->reason);
-    node = trie_child(&g->trie, node, found->function);
-    node = trie_child(&g->trie, node, found->waker);
-    node = trie_child(&g->trie, node, kind);
-    /* Locks and files are different labels. */
-    return trie_child(&g->trie, node, found->lock ? found->lock : found->file);
+    uint32_t node = trie_child(&g->causes, 0, reason);
+    node = trie_child(&g->causes, node, g->functions[stack]);
+    node = trie_child(&g->causes, node, waker_of(g->p, stack));
+    return trie_child(&g->causes, node, g->kinds[stack]);
 }
 
-static struct wait_group *group_of(struct grouping *g, size_t row)
+static void learn_stack(struct grouping *g, stack_id stack)
+{
+    const char *kind;
+    g->reasons[stack] = wait_activity(g->p, stack);
+    g->functions[stack] = function_of(g, stack, &kind);
+    g->kinds[stack] = kind_of(g, kind);
+    g->cause_of_stack[stack] = cause_of(g, stack, g->reasons[stack]);
+}
+
+/* The number of the row's group, plus one; 0 if out of memory. */
+static uint32_t group_of(struct grouping *g, size_t row)
 {
     const struct sample *sample = &g->p->samples[row];
     struct waits *w = g->w;
     stack_id stack = sample->stack;
-    if (!g->reasons[stack]) {
-        g->reasons[stack] = (uint8_t)(wait_activity(g->p, stack) + 1);
-        const char *found;
-        g->functions[stack] = function_of(g, stack, &found);
-        g->kinds[stack] = kind_of(g, found);
-    }
+    if (!g->cause_of_stack[stack])
+        learn_stack(g, stack);
     label_id lock = g->locks[profile_labels(g->p, row)];
     label_id file = lock ? 0 : g->files[profile_labels(g->p, row)];
     const char *kind = g->kind_names[g->kinds[stack]];
-    const struct wait_group found = {
-        .thread = sample->thread,
-        .reason = reason_of(g->p, (uint8_t)(g->reasons[stack] - 1), lock, file, kind),
-        .function = g->functions[stack],
-        .waker = waker_of(g->p, stack),
-        .lock = lock,
-        .kind = kind,
-        .file = file};
-    uint32_t node = node_of(g, &found, g->kinds[stack]);
+    uint8_t reason = reason_of(g->p, g->reasons[stack], lock, file, kind);
+    uint32_t cause = reason == g->reasons[stack] ? g->cause_of_stack[stack]
+                                                 : cause_of(g, stack, reason);
+    uint32_t node = trie_child(&g->trie, 0, sample->thread);
+    node = trie_child(&g->trie, node, cause);
+    if (lock || file) /* different labels */
+        node = trie_child(&g->trie, node, lock ? lock : file);
     if (!ARRAY_RESERVE_ZEROED(&g->arena, g->group_of_node, g->node_cap, node + 1))
-        return NULL;
+        return 0;
     if (!g->group_of_node[node]) {
         if (!ARRAY_RESERVE(&w->arena, w->groups, w->cap, w->count + 1))
-            return NULL;
-        w->groups[w->count++] = found;
+            return 0;
+        w->groups[w->count++] = (struct wait_group){.thread = sample->thread,
+                                                    .reason = reason,
+                                                    .function = g->functions[stack],
+                                                    .waker = waker_of(g->p, stack),
+                                                    .lock = lock,
+                                                    .kind = kind,
+                                                    .file = file};
         g->group_of_node[node] = (uint32_t)w->count;
     }
-    return &w->groups[g->group_of_node[node] - 1];
+    return g->group_of_node[node];
 }
 
 /* A sample of a wait has the time of its end. */
-static bool add_wait(struct grouping *g, size_t row)
+static void note_longest(const struct grouping *g, const struct sample *sample,
+                         struct wait_group *group)
 {
-    const struct sample *sample = &g->p->samples[row];
-    struct wait_group *group = group_of(g, row);
     uint64_t first = g->p->facts.time_first;
-    if (!group)
-        return false;
-    group->count += sample->count;
-    group->total += sample->weight;
-    if (sample->weight <= group->longest)
-        return true;
+    if (sample->weight <= 0 || sample->weight < group->longest)
+        return;
     double end = sample->time != TIME_NONE && sample->time >= first
                      ? (double)(sample->time - first)
                      : 0;
+    double begin = end > sample->weight ? end - sample->weight : 0;
+    if (sample->weight == group->longest && begin >= group->begin)
+        return; /* of equally long ones, the first */
     group->longest = sample->weight;
-    group->begin = end > group->longest ? end - group->longest : 0;
+    group->begin = begin;
+}
+
+/* Adds a row: a sample, or the sum of several. Returns what group_of does. */
+static uint32_t add_row(struct grouping *g, size_t row)
+{
+    uint32_t group = group_of(g, row);
+    if (group) {
+        g->w->groups[group - 1].count += g->p->samples[row].count;
+        g->w->groups[group - 1].total += g->p->samples[row].weight;
+    }
+    return group;
+}
+
+static bool add_samples(struct grouping *g, event_id off)
+{
+    const struct profile *p = g->p;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        if (p->samples[i].event != off)
+            continue;
+        uint32_t group = add_row(g, i);
+        if (!group)
+            return false;
+        note_longest(g, &p->samples[i], &g->w->groups[group - 1]);
+    }
     return true;
 }
 
-static bool collect(struct grouping *g, event_id off)
+/* Few of the samples are waits: only those are read; of the whole profile, only the longest ones. */
+static bool add_condensed(struct grouping *g, event_id off, const struct condensed *c,
+                          const struct sample_range *range)
 {
     const struct profile *p = g->p;
+    bool whole = range->from == 0 && range->to == c->p->sample_count;
+    uint32_t *groups = arena_zalloc(&g->arena, c->rows.sample_count + 1, sizeof *groups);
+    for (size_t i = 0; groups && i < p->sample_count; i++) {
+        const struct sample *row = &p->samples[i];
+        if (row->event != off)
+            continue;
+        uint32_t group = groups[row->cpu] = add_row(g, i);
+        if (!group)
+            return false;
+        if (whole)
+            note_longest(g, &c->p->samples[c->longest[row->cpu]],
+                         &g->w->groups[group - 1]);
+    }
+    if (whole)
+        return groups != NULL;
+    for (size_t i = range->from; groups && i < range->to; i++) {
+        uint32_t group = groups[c->row_of[i]];
+        if (group)
+            note_longest(g, &c->p->samples[i], &g->w->groups[group - 1]);
+    }
+    return groups != NULL;
+}
+
+static bool begin_grouping(struct grouping *g)
+{
+    const struct profile *p = g->p;
+    g->cause_of_stack =
+        arena_zalloc(&g->arena, p->stack_count + 1, sizeof *g->cause_of_stack);
     g->reasons = arena_zalloc(&g->arena, p->stack_count + 1, 1);
     g->functions = arena_zalloc(&g->arena, p->stack_count + 1, sizeof *g->functions);
     g->kinds = arena_zalloc(&g->arena, p->stack_count + 1, 1);
     kind_of(g, "");
     g->locks = label_sets_find(p, STR("lock"), &g->arena);
     g->files = label_sets_find(p, STR("file"), &g->arena);
-    if (!g->reasons || !g->functions || !g->kinds || !g->locks || !g->files ||
-        !trie_init(&g->trie, &g->arena))
-        return false;
-    for (size_t i = 0; i < p->sample_count; i++)
-        if (p->samples[i].event == off && !add_wait(g, i))
-            return false;
-    return !g->arena.failed;
+    return !g->arena.failed && trie_init(&g->causes, &g->arena) &&
+           trie_init(&g->trie, &g->arena);
 }
 
 static bool comes_first(const void *context, uint32_t a, uint32_t b)
@@ -192,15 +249,19 @@ static bool sum_up(struct waits *w)
     return true;
 }
 
-bool waits_init(struct waits *w, const struct shown *s, const struct profile *samples,
-                struct error *err)
+bool waits_init(struct waits *w, const struct shown *s, const struct condensed *c,
+                const struct sample_range *range, struct error *err)
 {
-    struct grouping g = {.w = w, .s = s, .p = samples};
-    event_id off = profile_find_kind(samples, EVENT_WAITING);
+    struct grouping g = {.w = w, .s = s, .p = s->p};
+    event_id off = profile_find_kind(s->p, EVENT_WAITING);
     *w = (struct waits){0};
-    w->made =
-        (!off || samples->events[off].unit != UNIT_NANOSECONDS || collect(&g, off)) &&
-        sum_up(w);
+    if (off && s->p->events[off].unit == UNIT_NANOSECONDS)
+        w->made = begin_grouping(&g) &&
+                  (c ? add_condensed(&g, off, c, range) : add_samples(&g, off)) &&
+                  !g.arena.failed;
+    else
+        w->made = true;
+    w->made = w->made && sum_up(w);
     arena_deinit(&g.arena);
     if (!w->made)
         waits_deinit(w);

@@ -46,9 +46,10 @@ struct waits {
     enum wait_sort by;
 };
 
-/* The samples are those of the shown profile, with its tables. */
-bool waits_init(struct waits *w, const struct shown *s, const struct profile *samples,
-                struct error *err);
+/* Of the shown profile's samples. If its rows are condensed, c is what they are made of, and *range
+ * are the samples; otherwise c is NULL. */
+bool waits_init(struct waits *w, const struct shown *s, const struct condensed *c,
+                const struct sample_range *range, struct error *err);
 void waits_deinit(struct waits *w);
 
 /* Sorts the order; after waits_init, or when out of memory, it is the usual one. */

@@ -123,7 +123,7 @@ export class Core {
         this.labels.clear();
         return shown;
     };
-    prepare = () => this.json<null>("core_prepare"); /* filters are faster after it */
+    prepare = (step: number) => this.json<boolean>("core_prepare", step); /* what follows is faster after it */
     color = (by: number) => this.json<null>("core_color", by);
     looks = () => this.ask({ do: "bytes", call: "core_looks", with: [] }) as Promise<Uint8Array>;
     comparison = () => this.json<ComparisonInfo | null>("core_comparison");

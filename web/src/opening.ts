@@ -20,6 +20,7 @@ export class Opening {
     private after: Opened | null = null; /* the shown files */
     private before: Opened | null = null;
     private last: Promise<unknown> = Promise.resolve();
+    prepared: Promise<void> = Promise.resolve(); /* what the views will need of the last file */
 
     constructor(private readonly app: App) {}
 
@@ -80,7 +81,7 @@ export class Opening {
                 if (slot === 0)
                     this.app.part = read.stopped ? { read: read.done / read.of, going: false } : null;
                 const shown = await this.app.become(info, name, slot, begun, state);
-                setTimeout(() => void this.app.core.prepare().catch(() => undefined), PREPARE_AFTER);
+                this.prepared = this.prepare().catch(() => undefined);
                 return shown;
             });
         } catch (error) {
@@ -89,6 +90,14 @@ export class Opening {
                 this.app.part.going = false;
             this.app.fail(error, name);
             return false;
+        }
+    }
+
+    /* In steps, so that a click waits for one of them at most. */
+    private async prepare(): Promise<void> {
+        for (let step = 0, more = true; more; step++) {
+            await new Promise((passed) => setTimeout(passed, PREPARE_AFTER));
+            more = await this.app.core.prepare(step);
         }
     }
 
