@@ -310,7 +310,11 @@ static bool find_sample_facts(const struct breakdown *b, struct sample_facts *f,
     return f->outermost && f->parent && !scratch->failed;
 }
 
-#define TIME_STEP 100000000 /* ns: the default of perf's --time-quantum */
+/* 100 ms is the default of perf's --time-quantum. */
+static uint64_t time_step(const struct breakdown *b)
+{
+    return b->o->time_step ? b->o->time_step : 100000000;
+}
 
 static struct breakdown_values sample_values(const struct breakdown *b,
                                              const struct sample_facts *known,
@@ -328,7 +332,7 @@ static struct breakdown_values sample_values(const struct breakdown *b,
     if (has_key(b, KEY_CPU))
         v.by_key[KEY_CPU] = (uint32_t)(s->cpu - CPU_NONE);
     if (has_key(b, KEY_TIME) && s->time != TIME_NONE)
-        v.by_key[KEY_TIME] = s->time / TIME_STEP + 1;
+        v.by_key[KEY_TIME] = s->time / time_step(b) + 1;
     if (known->cgroup)
         v.by_key[KEY_CGROUP] =
             b->p->labels[known->cgroup[b->p->sample_labels[number]]].text;
@@ -727,6 +731,19 @@ static struct str name_of_number(const struct breakdown *b, enum breakdown_key k
     return thread ? profile_string(b->p, b->p->threads[*thread].name) : STR("");
 }
 
+/* In seconds, with the digits that the step needs, and at least one. */
+static void write_time(struct output *out, uint64_t time, uint64_t step)
+{
+    unsigned long long fraction = time % 1000000000;
+    int digits = 9;
+    for (; digits > 1 && step % 10 == 0; digits--) {
+        step /= 10;
+        fraction /= 10;
+    }
+    output_format(out, "%llu.%0*llu", (unsigned long long)(time / 1000000000), digits,
+                  fraction);
+}
+
 void breakdown_write(const struct breakdown *b, const struct breakdown_row *row,
                      enum breakdown_key key, bool whole, struct output *out)
 {
@@ -743,8 +760,7 @@ void breakdown_write(const struct breakdown *b, const struct breakdown_row *row,
     if (key == KEY_SRCLINE)
         output_format(out, ":%u", (unsigned)value);
     else if (key == KEY_TIME)
-        output_format(out, "%llu.%u", (unsigned long long)((value - 1) / 10),
-                      (unsigned)((value - 1) % 10));
+        write_time(out, (value - 1) * time_step(b), time_step(b));
     else if (number)
         output_u64(out, value - 1);
     if (whole || (key != KEY_PID && key != KEY_TID))

@@ -21,7 +21,7 @@ enum breakdown_key {
     KEY_PID,
     KEY_TID,
     KEY_CPU,
-    KEY_TIME,   /* in steps of 100 ms */
+    KEY_TIME,   /* in steps, see time_step */
     KEY_CGROUP, /* the label cgroup */
     KEY_PARENT, /* the innermost function of the stack that `parents` selects */
     KEY_DSO,    /* the last part of the path of the module */
@@ -46,6 +46,7 @@ struct breakdown_options {
     bool resolved;           /* no rows of functions without a name */
     const uint32_t *parents; /* by frame: not 0 if it is selected; NULL: none */
     bool only_parents;       /* no rows of samples without a selected function */
+    uint64_t time_step;      /* ns, of the key time; 0: 100 ms */
 };
 
 /* A combination of values, by key; 0 is "unknown". */

@@ -50,6 +50,7 @@ static bool parse_points(const char *text, void *value, struct error *err)
 static const struct option diff_options[] = {
     {"normalize,normalise", 'n', NULL, "scale BEFORE to the total of AFTER", OPTION_FLAG,
      OFF(normalise)},
+    {"verbose", 'v', NULL, NULL, OPTION_IGNORED, 0},
     {"pid", 0, NULL, "separate processes by PID, not only by name", OPTION_FLAG,
      OFF(pid)},
     {"tid", 0, NULL, "separate threads by TID", OPTION_FLAG, OFF(tid)},

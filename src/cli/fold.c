@@ -23,6 +23,9 @@ static const struct option fold_options[] = {
     /* of stackcollapse-xdebug.php */
     {"", 'c', NULL, NULL, OPTION_FLAG, OFF(names.counts)},
     {"", 't', NULL, NULL, OPTION_IGNORED, 0},
+    /* of inferno-collapse-ghcprof; its --time is the default */
+    {"ticks", 0, NULL, NULL, OPTION_SET, OFF(load.import.ghc), .value = GHC_TICKS},
+    {"bytes", 0, NULL, NULL, OPTION_SET, OFF(load.import.ghc), .value = GHC_BYTES},
     {0}};
 
 static const struct option_group fold_groups[] = {

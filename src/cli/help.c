@@ -119,6 +119,27 @@ static void print_manual(const struct command *c)
     }
 }
 
+/* --- The table of options ------------------------------------------------------------ */
+
+/* Prints a line for each option, also those without a help text: names, letter, what
+ * becomes of it (set, ignored, refused), and its help, or what to use instead. Tabs
+ * separate them. */
+static void print_options(const struct command *c)
+{
+    for (const struct option_group *g = c->groups; g->options; g++) {
+        for (const struct option *o = g->options; o->names; o++) {
+            const char letter[] = {option_letter(g, o), 0};
+            bool refused = o->kind == OPTION_REPLACED;
+            const char *text = refused ? o->instead : o->help;
+            printf("%s\t%s\t%s\t%s\n", o->names, letter,
+                   refused                     ? "refused"
+                   : o->kind == OPTION_IGNORED ? "ignored"
+                                               : "set",
+                   text ? text : "");
+        }
+    }
+}
+
 /* --- Completion -------------------------------------------------------------------- */
 
 /* Prints a case of the shell script: the values of an option. */
@@ -215,6 +236,8 @@ int help_run(int argc, char **argv)
         print_formats();
     else if (strcmp(argv[1], "--man") == 0 && argc > 2)
         status = help_about(argv[2], print_manual);
+    else if (strcmp(argv[1], "--options") == 0 && argc > 2)
+        status = help_about(argv[2], print_options);
     else if (strcmp(argv[1], "--completion") == 0 && argc > 2)
         status = print_completion_of(argv[2]);
     else

@@ -4,7 +4,8 @@
 #include "transform/pattern.h"
 
 #define OFF(field) offsetof(struct rows_settings, field)
-#define PARENTS_MAX 32  /* pattern_match_frames has a bit for each */
+#define PARENTS_MAX 32 /* pattern_match_frames has a bit for each */
+#define STEP_MOST (86400 * UINT64_C(1000000000)) /* ns: a day */
 #define GRAPH_LIMIT 0.5 /* percent: calls below are not shown; the default of perf */
 
 /* --- Values ------------------------------------------------------------------------ */
@@ -262,6 +263,27 @@ static const char *const words_of_sort[] = {
     "comm",    "pid",     "tid",     "cpu",  "time",  "cgroup", "parent", "dso", "sym",
     "srcfile", "srcline", "default", "self", "total", "name",   "module", NULL};
 
+/* "250ms". */
+static bool parse_step(const char *text, void *value, struct error *err)
+{
+    static const struct {
+        const char *unit;
+        uint64_t ns;
+    } units[] = {{"ms", 1000000}, {"us", 1000}, {"ns", 1}, {"s", 1000000000}};
+    uint64_t number;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        struct str rest = str_of(text), unit = str_of(units[i].unit);
+        if (!str_ends(rest, unit) ||
+            !number_parse_u64(str_head(rest, rest.len - unit.len), &number) ||
+            number == 0 || number > STEP_MOST / units[i].ns)
+            continue;
+        *(uint64_t *)value = number * units[i].ns;
+        return true;
+    }
+    error_set(err, "invalid time '%s'", text);
+    return error_hint(err, "a whole number and s, ms, us or ns: 250ms, at most a day");
+}
+
 static const char *const percentages[] = {"absolute", "relative", NULL};
 
 const struct option rows_options[] = {
@@ -300,6 +322,8 @@ const struct option rows_options[] = {
      OPTION_PARSED, 0, .parse = parse_parent},
     {"exclude-other", 'x', NULL, "only rows of stacks with such a parent", OPTION_FLAG,
      OFF(only_parents)},
+    {"time-quantum", 0, "TIME", "steps of the key time (default: 100ms)", OPTION_PARSED,
+     OFF(time_step), .parse = parse_step},
     {"percentage", 0, "OF", "shares of all samples, or of those that the filters include",
      OPTION_CHOICE, OFF(relative), percentages},
     {"field-separator", 't', "TEXT", "text between columns; columns are then not aligned",
@@ -451,7 +475,8 @@ struct rows_options rows_choose(const struct rows_settings *s,
                .dsos = words_of(&s->dsos),
                .symbols = words_of(&s->symbols),
                .resolved = s->resolved,
-               .only_parents = s->only_parents},
+               .only_parents = s->only_parents,
+               .time_step = s->time_step},
         .graph = {.depth = (uint32_t)(s->max_stack ? s->max_stack : tables->depth)},
         .style = s->graph.style,
         .weights = s->graph.weights,

@@ -31,6 +31,7 @@ struct rows_settings {
     int children; /* -1: not given: true if the stacks have callers */
     int relative; /* of percentages: "absolute", "relative" */
     int64_t max_stack;
+    uint64_t time_step; /* ns; 0: the default */
     int64_t group_sort; /* the event that sorts a group; -1: not given */
     const char *separator;
     struct transform_words parents; /* patterns, see transform/pattern.h */

@@ -74,9 +74,10 @@ struct annotations {
     /* The request. */
     const char *function; /* the function's name, or a part of it; NULL: all functions */
     size_t most;          /* of all functions: how many, the heaviest */
-    const char *event_pattern; /* NULL: the first one with samples */
-    double least;              /* percent of the total: of lighter functions, none */
-    const char *style;         /* of the disassembler, "intel"; NULL: its default */
+    const char *event_pattern;     /* NULL: the first one with samples */
+    double least;                  /* percent of the total: of lighter functions, none */
+    const struct number_set *cpus; /* only samples of these; NULL or empty: all */
+    const char *style;             /* of the disassembler, "intel"; NULL: its default */
 
     /* The result. */
     /* owns the following data; the caller frees it with arena_deinit */

@@ -73,8 +73,10 @@ struct annotate_collector {
 static bool on_sample(void *context, struct perf_profile *p, const struct perf_sample *s,
                       struct sample *sample)
 {
-    (void)context, (void)p, (void)s, (void)sample;
-    return true;
+    const struct annotate_collector *c = context;
+    const struct number_set *cpus = c->a->cpus;
+    (void)p, (void)sample;
+    return !cpus || !cpus->count || number_set_has(cpus, s->cpu);
 }
 
 static void on_stack(void *context, struct perf_profile *p, const struct sample *s,

@@ -18,6 +18,7 @@
 #include "import/gprof.h"
 #include "base/array.h"
 #include "base/number.h"
+#include <math.h>
 
 #define NUMBER_MOST 1e15
 #define BY_NAME ((uint64_t)1 << 40) /* keys of functions without an index */
@@ -183,7 +184,7 @@ static bool parse_called(struct str word, struct entry *e)
 /* The time in seconds, in nanoseconds or ticks. */
 static double scaled(double time, double unit)
 {
-    return (double)(uint64_t)(time * unit + 0.5);
+    return floor(time * unit + 0.5);
 }
 
 /* --- The call graph -------------------- */

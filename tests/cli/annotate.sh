@@ -152,3 +152,11 @@ says '^# bare+0x[0-9a-f]* in .*bare$' out
 name=$(sed -n 's/^# \(bare+0x[0-9a-f]*\) in .*/\1/p' out)
 status 0 stoke annotate "$name" bare.data
 says '^\* *[0-9.]*%  *[0-9a-f]*  ' out
+
+# CPUs: two samples on the first, one on the second.
+status 0 stoke annotate $names -C 0 do_syscall_64 "$TESTS/man/perf.data"
+says '^# 2 samples, 2,000 of cycles' out
+status 0 stoke annotate $names --cpu 0-1 do_syscall_64 "$TESTS/man/perf.data"
+says '^# 3 samples, 3,000 of cycles' out
+status 1 stoke annotate $names -C 2 do_syscall_64 "$TESTS/man/perf.data"
+says "no sample is in a function named 'do_syscall_64'"

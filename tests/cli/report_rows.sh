@@ -276,3 +276,23 @@ command -v python3 >/dev/null || {
     exit 77
 }
 python3 "$TESTS/cli/report_rows.py"
+
+# Steps of the key time.
+for time in 1.1 1.15 1.3; do
+    printf 'prog 1/1 [000] %s00000: 1 cycles: \n\t1 a+0x0 (/p)\n\n' $time
+done >times.txt
+steps() # WANT OPTION...
+{
+    steps=$1
+    shift
+    status 0 stoke report --sort time --no-children "$@" times.txt
+    [ "$(sed -n 's/^ *[0-9.]*%  *//p' out | tr '\n' ' ')" = "$steps" ] ||
+        fail "--sort time $*: $(cat out)"
+}
+steps '1.1 1.3 '
+steps '1.10 1.15 1.30 ' --time-quantum 50ms
+steps '1.0 ' --time-quantum 1s
+for wrong in 250 0ms x '' 90000s; do
+    status 2 stoke report --sort time --time-quantum "$wrong" times.txt
+    says "invalid time '$wrong'"
+done

@@ -5,6 +5,7 @@
 #include "cli/message.h"
 #include "cli/options/load.h"
 #include "cli/options/perf.h"
+#include "cli/options/transforms.h"
 #include "os/file.h"
 #include "os/terminal.h"
 
@@ -12,6 +13,7 @@ struct annotate_settings {
     struct load_settings load;
     const char *event, *output, *symbol, *style;
     struct name_list inputs;
+    struct number_set cpus;
     double least;
     bool json, whole, counts, weights;
 };
@@ -35,6 +37,8 @@ static const struct option annotate_options[] = {
      OFF(counts)},
     {"show-total-period", 0, NULL, "weights instead of shares", OPTION_FLAG,
      OFF(weights)},
+    {"cpu", 'C', "LIST", "only samples of these CPUs", OPTION_PARSED, OFF(cpus),
+     .parse = transforms_parse_numbers},
     {"percent-limit", 0, "P", "no functions below P percent of the samples",
      OPTION_NUMBER, OFF(least), .least = 0, .most = 100},
     {"disassembler-style", 'M', "STYLE", "of objdump: intel, att, no-aliases",
@@ -110,6 +114,7 @@ static int annotate_run(void *settings, int file_count, char **files)
                                                   : NULL,
                             .most = FUNCTIONS_MOST,
                             .least = s->least,
+                            .cpus = &s->cpus,
                             .style = s->style,
                             .event_pattern = s->event};
     if (a.function && a.function[0] == 0) {

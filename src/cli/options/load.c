@@ -94,6 +94,7 @@ const struct option load_options[] = {
      OPTION_LIST, OFF(history.at)},
     {"store", 0, "FILE", "the store that --at reads (default: that of stoke daemon)",
      OPTION_STRING, OFF(history.store)},
+    {"version", 'V', NULL, NULL, OPTION_REPLACED, .instead = "stoke --version"},
     {"quiet", 'q', NULL, "suppress warnings and progress", OPTION_FLAG, OFF(quiet)},
     {0}};
 

@@ -18,6 +18,13 @@
 #define BY_PERF "record with perf record; stoke reads its file"
 #define BY_INFO "stoke info FILE"
 #define BY_BRANCHES "stoke script -F brstack prints the branches of each sample"
+#define BY_HITS "--count-samples counts samples, not periods; stoke report --percentage"
+#define BY_SWITCH \
+    "--time START,STOP; stoke script --event NAME prints the times of an event"
+#define BY_STACKS "--call-graph fp or dwarf records longer stacks than the LBR has"
+#define BY_GUESTS "perf script with this option: other commands read its text"
+#define BY_SCRIPT "perf script with this option prints these records"
+#define BY_ACCESSES "stoke script -F addr,data_src prints each access"
 #define BY_TRACE "stoke trace reads instruction traces"
 
 const struct option perf_record_options[] = {
@@ -105,10 +112,12 @@ const struct option perf_report_options[] = {
     IGNORED("full-source-path", 0),
     IGNORED("ignore-vmlinux", 0),
     IGNORED("show-ref-call-graph", 0),
+    IGNORED("disable-order", 0), /* samples are sorted by time where it matters */
     IGNORED_VALUE("column-widths", 'w', "LIST"),
     IGNORED_VALUE("stdio-color", 0, "MODE"),
     IGNORED_VALUE("pretty", 0, "KEY"),
     IGNORED_VALUE("objdump", 0, "PATH"),
+    IGNORED_VALUE("addr2line", 0, "PATH"),
     IGNORED_VALUE("disassembler-style", 'M', "STYLE"),
     IGNORED_VALUE("prefix", 0, "PREFIX"),
     IGNORED_VALUE("prefix-strip", 0, "N"),
@@ -131,15 +140,14 @@ const struct option perf_report_options[] = {
     INSTEAD("branch-history", 0, BY_BRANCHES),
     INSTEAD("total-cycles", 0, BY_BRANCHES),
     INSTEAD("mem-mode", 0, "stoke script -F addr,weight,data_src prints each access"),
-    NOTHING("percent-type", 0),
-    NOTHING("socket-filter", 0),
-    NOTHING("switch-on", 0),
-    NOTHING("switch-off", 0),
-    NOTHING("show-on-off-events", 0),
+    INSTEAD("percent-type", 0, BY_HITS),
+    INSTEAD("socket-filter", 0, "--cpu LIST; lscpu -p=cpu,socket lists the CPUs"),
+    INSTEAD("switch-on", 0, BY_SWITCH),
+    INSTEAD("switch-off", 0, BY_SWITCH),
+    INSTEAD("show-on-off-events", 0, BY_SWITCH),
+    INSTEAD("parallelism-filter", 0, "--latency weights samples by parallelism"),
     INSTEAD("show-cpu-utilization", 0, "--sort sym marks the kernel [k] and guests [g]"),
-    NOTHING("stitch-lbr", 0),
-    NOTHING("time-quantum", 0),
-    NOTHING("disable-order", 0),
+    INSTEAD("stitch-lbr", 0, BY_STACKS),
     {0}};
 
 const struct option perf_script_options[] = {
@@ -168,24 +176,27 @@ const struct option perf_script_options[] = {
     INSTEAD("graph-function", 0, BY_TRACE),
     INSTEAD("dlarg", 0, "a program that reads this text"),
     INSTEAD("list-dlfilters", 0, "a program that reads this text"),
-    NOTHING("addr-range", 0),
-    NOTHING("debug-mode", 'd'),
-    NOTHING("Latency", 'L'),
-    NOTHING("max-blocks", 0),
-    NOTHING("guestmount", 0),
-    NOTHING("guestkallsyms", 0),
-    NOTHING("guestmodules", 0),
-    NOTHING("guestvmlinux", 0),
-    NOTHING("guest-code", 0),
-    NOTHING("show-bpf-events", 0),
-    NOTHING("show-round-events", 0),
-    NOTHING("show-text-poke-events", 0),
-    NOTHING("show-on-off-events", 0),
-    NOTHING("switch-on", 0),
-    NOTHING("switch-off", 0),
-    NOTHING("stitch-lbr", 0),
-    NOTHING("stop-bt", 0),
-    NOTHING("xed", 0),
+    IGNORED_VALUE("addr2line", 0, "PATH"),
+    IGNORED("merge-callchains", 0),
+
+    INSTEAD("addr-range", 0, "--symbols NAME,NAME: by function"),
+    INSTEAD("debug-mode", 'd', BY_INFO ": what was lost"),
+    INSTEAD("Latency", 'L', "a program that reads this text"),
+    INSTEAD("max-blocks", 0, "-F brstack: all branches of a sample"),
+    INSTEAD("guestmount", 0, BY_GUESTS),
+    INSTEAD("guestkallsyms", 0, BY_GUESTS),
+    INSTEAD("guestmodules", 0, BY_GUESTS),
+    INSTEAD("guestvmlinux", 0, BY_GUESTS),
+    INSTEAD("guest-code", 0, BY_GUESTS),
+    INSTEAD("show-bpf-events", 0, BY_SCRIPT),
+    INSTEAD("show-round-events", 0, BY_SCRIPT),
+    INSTEAD("show-text-poke-events", 0, BY_SCRIPT),
+    INSTEAD("show-on-off-events", 0, BY_SWITCH),
+    INSTEAD("switch-on", 0, BY_SWITCH),
+    INSTEAD("switch-off", 0, BY_SWITCH),
+    INSTEAD("stitch-lbr", 0, BY_STACKS),
+    INSTEAD("stop-bt", 0, "stoke report --skip-after NAME"),
+    INSTEAD("xed", 0, BY_TRACE),
     {0}};
 
 const struct option perf_annotate_options[] = {
@@ -194,12 +205,15 @@ const struct option perf_annotate_options[] = {
     IGNORED("tui", 0),
     IGNORED("gtk", 0),
     IGNORED("stdio", 0),
+    IGNORED("stdio2", 0),
     IGNORED("modules", 'm'),
     IGNORED("asm-raw", 0),
     IGNORED("source", 0),
     IGNORED("print-line", 'l'),
     IGNORED("full-paths", 'P'),
     IGNORED("skip-missing", 0),
+    IGNORED("skip-empty", 0),
+    IGNORED_VALUE("addr2line", 0, "PATH"),
     IGNORED("demangle-kernel", 0),
     IGNORED("ignore-vmlinux", 0),
     IGNORED_VALUE("stdio-color", 0, "MODE"),
@@ -210,7 +224,10 @@ const struct option perf_annotate_options[] = {
     INSTEAD("group", 0, "--event NAME, once for each event"),
     INSTEAD("dump-raw-trace", 'D', "stoke script"),
     INSTEAD("itrace", 0, BY_TRACE),
-    NOTHING("percent-type", 0),
+    INSTEAD("percent-type", 0, BY_HITS),
+    INSTEAD("data-type", 0, BY_ACCESSES),
+    INSTEAD("type-stat", 0, BY_ACCESSES),
+    INSTEAD("insn-stat", 0, BY_ACCESSES),
+    INSTEAD("code-with-type", 0, BY_ACCESSES),
     INSTEAD("dsos", 'd', "the name of a function; 'stoke report -d NAME' lists them"),
-    NOTHING("cpu", 'C'),
     {0}};

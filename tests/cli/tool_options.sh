@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# The options of gprof2dot, FlameGraph, inferno and perf in doc/tools.tsv: each is accepted on an
+# input, or refused with what to use here.
+. "$TESTS/cli/lib.sh"
+
+printf 'main;parse;hash(int) 20\nmain;parse;malloc 10\nmain;run 5\n' >in
+printf 'main\thref=http://example.org\n' >attr
+
+tested=0
+check() # COMMAND OPTION [VALUE...]
+{
+    tested=$((tested + 1))
+    code=0
+    stoke "$@" in >out 2>err </dev/null || code=$?
+    [ "$code" = 0 ] && return
+    grep -q 'does not exist here' err && grep -q '^  try: ' err && return
+    fail "$* ends with $code: $(head -1 err)"
+}
+
+set -f
+tab=$(printf '\t')
+while IFS="$tab" read -r tool command option value; do
+    case $tool:$option in
+    tool:* | perf*) continue ;;                  # perf: tests/cli/perf_options.sh
+    *:--size | inferno-collapse-ghcprof:--time) # other inputs: goldens of vtune and ghcprof
+        continue ;;
+    esac
+    check "$command" "$option" $value
+done <"$TESTS/../doc/tools.tsv"
+[ "$tested" -gt 120 ] || fail "only $tested options are in tools.tsv"
+
+# Those of perf: each is known. The last option is wrong, so that nothing is read.
+while IFS="$tab" read -r tool command option _; do
+    case $tool:$option in
+    perf*:--*) status 2 stoke "$command" "$option=x" --nosuch </dev/null ;;
+    perf*) status 2 stoke "$command" "$option" --nosuch --nosuch </dev/null ;;
+    *) continue ;;
+    esac
+    says_not "unknown option '$option"
+    ! grep -q 'does not exist here' err || says '^  try: '
+done <"$TESTS/../doc/tools.tsv"
+
