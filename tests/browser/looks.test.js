@@ -39,14 +39,18 @@ module.exports = (test) => {
             await key(page, view);
             assert.equal(await page.evaluate(() => Math.max(document.documentElement.scrollWidth, document.querySelector("main").getBoundingClientRect().right)), 390, view);
         }
-        await key(page, VIEWS.heat);
-        assert.ok(await page.locator(".heat > p").evaluate((line) => line.offsetHeight) < 60, "without help for keys");
         await key(page, VIEWS.summary);
         const facts = await page.locator(".facts > div").evaluateAll((all) => all.map((one) => [one.innerText.split("\n")[0], one.getBoundingClientRect()]));
         assert.ok(facts.every(([, { width, right }]) => width > 0 && right <= 390), JSON.stringify(facts));
         assert.deepEqual(await page.locator(".facts .long").evaluateAll((all) => all.map((one) => getComputedStyle(one).display)), ["block"]);
         const parts = await page.locator(".parts > section").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width));
         assert.ok(parts.every((width) => width > 340), parts.join());
+    });
+
+    test("on a telephone, the heat map has no help for keys", async (bench) => {
+        const page = await report(bench, processes(), "x.perf", { viewport: PHONE });
+        await key(page, VIEWS.heat);
+        assert.ok(await page.locator(".heat > p").evaluate((line) => line.offsetHeight) < 60);
     });
 
     test("the low sheet of a telephone has the shares with their interval", async (bench) => {
@@ -87,6 +91,55 @@ module.exports = (test) => {
         const other = await report(bench, processes() + `other 200/200 [000] 2.000000: 10000000 cpu-clock:\n${deep}\n\n`, "y.perf", { viewport: size });
         assert.equal(await other.locator(".scroller").evaluate((one) => one.clientHeight), own, "a deep chart needs its panel");
         assert.ok(await other.evaluate(() => window.stoke.steered.height < window.stoke.needed));
+    });
+
+    test("on a telephone, the selection covers no view without functions, and deep names have room", async (bench) => {
+        const deep = Array.from({ length: 14 }, (_, i) => `\tff${10 + i} deep${14 - i}+0x1 (/bin/prog)`).join("\n");
+        const page = await report(bench, Array.from({ length: 20 }, (_, i) => `p 1/1 [000] ${i + 1}.000000: 10000000 cpu-clock:\n${deep}\n\n`).join(""), "x.perf", { viewport: PHONE });
+        await key(page, VIEWS.sandwich);
+        assert.equal(await page.locator(".sheet").count(), 1);
+        for (const view of [VIEWS.waits, VIEWS.marks, VIEWS.heat, VIEWS.summary]) {
+            await key(page, view);
+            assert.deepEqual([await page.locator(".sheet").count(), await page.locator(".sheeted").count(), await page.locator(".status").count()], [0, 0, 1], view);
+        }
+        await key(page, VIEWS.tree);
+        for (let i = 0; i < 26; i++)
+            await key(page, "ArrowRight");
+        const rooms = await page.locator(".calls .row .name").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().right - one.querySelector(".ends, .dot").getBoundingClientRect().left));
+        assert.ok(rooms.length >= 10 && rooms.every((room) => room > 100), rooms.join());
+    });
+
+    test("the share of a function is first, and its bar is behind it", async (bench) => {
+        const page = await report(bench, processes(), "x.perf");
+        await key(page, VIEWS.sandwich);
+        const [bar, part, size] = await page.locator(".functions .row .figure").first().evaluate((one) => ["i", "em", "b"].map((name) => {
+            const at = one.querySelector(name).getBoundingClientRect();
+            return { left: at.left, top: document.elementsFromPoint(at.left + 2, at.top + at.height / 2).findIndex((e) => e.localName === name) };
+        }));
+        assert.ok(part.left < size.left, JSON.stringify([part, size]));
+        assert.ok(part.top === 0 && bar.left < part.left, JSON.stringify([bar, part]));
+    });
+
+    test("an event of one moment has no heat map, but the reason", async (bench) => {
+        const page = await report(bench, processes() + "other 200/200 [000] 1.200000: 5 mark:\n\tff01 main+0x1 (/bin/prog)\n\n", "x.perf");
+        await key(page, VIEWS.heat);
+        assert.equal(await page.locator(".heat canvas").count(), 1);
+        await page.evaluate(() => window.stoke.setEvent(window.stoke.memory.eventNamed("mark"), false));
+        await settle(page);
+        assert.match(await page.locator("main").innerText(), /^mark: all of it belongs to one moment, 200 ms\. A heat map needs/);
+    });
+
+    test("a comparison without changes says so, and its boxes differ in lightness", async (bench) => {
+        const page = await report(bench, processes(), "x.perf");
+        await page.evaluate((text) => window.stoke.opening.open(new Blob([text]), "before.perf", true), processes());
+        await settle(page);
+        assert.match(await page.locator(".no-change").innerText(), /^No change is larger than the noise/);
+        const colors = () => page.evaluate(() => { const { boxes } = window.stoke.steered; return new Set(boxes.color.slice(0, boxes.count)).size; });
+        assert.ok(await colors() > 1);
+        await page.locator(".no-change button", { hasText: "colours by function" }).click();
+        await settle(page);
+        assert.equal(await page.locator(".no-change").count(), 0);
+        assert.equal(await page.evaluate(() => window.stoke.state.color), 0);
     });
 
     test("a track's name is not cut while its numbers have room", async (bench) => {

@@ -7,7 +7,7 @@ const fs = require("fs");
 const path = require("path");
 const { spawnSync } = require("child_process");
 const { settle } = require("./activity.js");
-const { chips, key, report, spans, stoke, total } = require("./pages.js");
+const { VIEWS, chips, key, report, spans, stoke, total } = require("./pages.js");
 
 /* Each 100 ms: grow has 1, 2, 1 and 0 MiB, leak 0.5 from the second time on; RSS is 4 MiB. */
 const HEAP = `v 10500 3
@@ -121,6 +121,18 @@ int main(void) { for (int i = 0; i < 64; i++) { blocks[i] = malloc(100); void *v
         assert.deepEqual(await names("Lifetimes"), [lives[0]]);
         assert.ok((await names("Sizes")).includes("2 to 4 KiB"));
         assert.equal(await page.getByLabel("Weight").locator("option:checked").textContent(), "freed (bytes)");
+        await page.getByLabel("Weight").selectOption({ label: "releases (samples)" });
+        await settle(page);
+        assert.equal(await shownEvent(page), "releases");
+        await key(page, "Control+z");
+        await key(page, VIEWS.left);
+        await page.getByRole("group", { name: "Memory" }).getByRole("button", { name: "Leaked" }).click();
+        await settle(page);
+        assert.equal(await shownEvent(page), "leaked");
+        assert.match(await page.locator(".details.leaks").innerText(), /^Leaks\s+never freed at exit/);
+        const lines = await page.locator(".leaks tbody tr").evaluateAll((rows) => rows.map((row) => row.innerText));
+        const self = await page.evaluate(async () => { const { core } = window.stoke; await core.functions(0, false, false); return (await core.functionRows(0, 12)).filter((one) => one.self > 0).map((one) => one.name); });
+        assert.ok(lines.length === self.length && lines.every((text, i) => text.includes(self[i])), `${lines} ${self}`);
         await page.getByLabel("Weight").selectOption({ label: "releases (samples)" });
         await settle(page);
         assert.equal(await shownEvent(page), "releases"); /* which has another number in the filtered profile */

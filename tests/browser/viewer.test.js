@@ -1153,9 +1153,10 @@ int main(void)
         await key(page, VIEWS.time, "Control+z");
         assert.equal(await total(page), 2e9);
         await page.keyboard.down("Shift");
-        await page.mouse.move(300, 400);
+        const y = await page.evaluate(() => window.stoke.steered.over.getBoundingClientRect().top + 60);
+        await page.mouse.move(300, y);
         await page.mouse.down();
-        await page.mouse.move(600, 400, { steps: 5 });
+        await page.mouse.move(600, y, { steps: 5 });
         await page.mouse.up();
         await page.keyboard.up("Shift");
         await settle(page);

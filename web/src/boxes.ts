@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The colours of boxes. */
 import type { App } from "./app";
-import { colorTable, ink, mix, type Packed, packed } from "./colors";
+import { colorTable, ink, mix, NOISE_TONE, noiseColors, type Packed, packed } from "./colors";
 import { type Boxes, roomFor } from "./painter";
 import { BOX_WORDS, Chart, CUT, type Drawing, MATCH, OFF, Owner, Tone, UNKNOWN } from "./protocol";
 import { tokens } from "./tokens";
@@ -39,6 +39,7 @@ export function coloredBoxes(app: App, kind: Chart, drawing: Drawing, boxes: Box
     const unknown = faded(colors.unknown);
     const mixes = kind === Chart.Time; /* by time, a box that mostly waits looks like a wait */
     const named = state.color !== Tone.Self && state.color !== Tone.Change;
+    const noise = state.color === Tone.Change ? noiseColors(dark).map(faded) : [];
     const into = boxes.x.length < drawing.count ? roomFor(drawing.count * 2) : boxes;
     for (let i = 0, at = 0; i < drawing.count; i++, at += BOX_WORDS) {
         const look = words[at + 5] as number;
@@ -49,6 +50,8 @@ export function coloredBoxes(app: App, kind: Chart, drawing: Drawing, boxes: Box
             : flags & OFF ? ((sizes[at + 1] as number) < NARROW ? narrowOff : off)[(look & 255) % 5] as number
             : flags & (UNKNOWN | CUT) && named ? unknown
             : frame === IDLE ? idle : (plain[look & 255] as number);
+        if (noise.length && !(flags & OFF) && frame !== IDLE && (look & 255) === NOISE_TONE)
+            color = noise[(words[at + 4] as number) % noise.length] as number;
         if (mixes && look >>> 24)
             color = mix(color, off[4] as number, (look >>> 24) / 510);
         if (flags & MATCH)

@@ -97,6 +97,7 @@ function ofHex(color: number): Packed {
 /* Less is blue, more is orange, for every kind of colour vision. The steps are changes of
  * 1, 3, 7 and 10% of the whole; grey is within noise. */
 const STEPS = [0.1, 0.3, 0.7, 1];
+export const NOISE_TONE = 128;
 const CHANGES = {
     light: { less: [0xd2e3f7, 0xb5d5fa, 0x8bc1fe, 0x5eacff], more: [0xf4dbcf, 0xf5c7b0, 0xf4a882, 0xf08950], noise: 0xe2e5e9 },
     dark: { less: [0x354353, 0x324e6c, 0x2a5d93, 0x176cba], more: [0x503c32, 0x67412d, 0x884620, 0xaa4900], noise: 0x3a4048 },
@@ -108,9 +109,18 @@ function byChange(tone: number, dark: boolean): Packed {
     const side = tone < 128 ? colors.less : colors.more;
     const at = Math.max(1, STEPS.findIndex((step) => size <= step));
     const [from, to] = [STEPS[at - 1] as number, STEPS[at] as number];
-    if (tone === 128)
+    if (tone === NOISE_TONE)
         return ofHex(colors.noise);
     return mix(ofHex(side[at - 1] as number), ofHex(side[at] as number), Math.max(0, (size - from) / (to - from)));
+}
+
+const NOISE_STEPS = [0, 0.05, 0.1];
+
+/* What is within noise has no hue: functions that are called one after the other differ in
+ * lightness. */
+export function noiseColors(dark: boolean): Packed[] {
+    const text = packed(makeInk(dark).text);
+    return NOISE_STEPS.map((step) => mix(byChange(NOISE_TONE, dark), text, step));
 }
 
 /* Caches the last result for each key, because every frame needs it. */

@@ -143,6 +143,11 @@ export function markText(mark: { lost?: number; name?: string }): string {
     return mark.name === undefined ? `${count(mark.lost ?? 0)} lost ${mark.lost === 1 ? "sample" : "samples"}` : shownName(mark.name);
 }
 
+/* Of a class of lifetimes: files and filters have ASCII. */
+export function microseconds(name: string): string {
+    return name.replace(/\bus\b/g, "\u00b5s");
+}
+
 export function baseName(path: string): string {
     return path.slice(path.lastIndexOf("/") + 1);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of the view: all of it is in the address, so that a link restores it. */
+import { microseconds } from "./format";
 import { type EventInfo, type ProfileInfo, Tone } from "./protocol";
 
 export interface Filter {
@@ -197,6 +198,9 @@ export function filterText(f: Filter, time: (ns: number) => string): string {
             return `by ${f.text}`;
         case "threads":
             return f.text === "both" ? "by process and thread" : f.text === "thread" ? "threads separate" : `threads by ${f.text || "name"}`;
+        case "label":
+        case "drop-label":
+            return `${said[f.verb]} ${f.text.startsWith("lifetime=") ? microseconds(f.text) : f.text}`;
         case "reverse":
             return "reversed";
         case "strip":

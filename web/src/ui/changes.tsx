@@ -5,7 +5,7 @@ import type { App } from "../app";
 import { openFunction } from "../commands";
 import type { ChartView } from "../chart";
 import { baseName, count, eventName, points, shownName, signed, time, weight, weightUnit } from "../format";
-import { Chart, type ComparisonInfo, type FunctionInfo, NONE, Sort } from "../protocol";
+import { Chart, type ComparisonInfo, type FunctionInfo, NONE, Sort, Tone } from "../protocol";
 import { ChartPane } from "./chart";
 import { Dot, Ends } from "./name";
 import { changeClass, intervalText, Rows } from "./rows";
@@ -14,6 +14,9 @@ import { CompareTools } from "./toolbar";
 const PIECE = 200; /* rows per request */
 
 function methodOf(info: ComparisonInfo): string {
+    const [before, after] = info.sides;
+    if (before?.timed && after?.timed)
+        return `variance over blocks of ${[...new Set([time(before.block), time(after.block)])].join(" \u2192 ")}`;
     const texts = info.sides.map((side) => (side.timed ? `variance over blocks of ${time(side.block)}` : "binomial variance times 4, at best: it has no times"));
     return texts[0] === texts[1] ? texts[0] as string : `before: ${texts[0]}; after: ${texts[1]}`;
 }
@@ -131,6 +134,17 @@ function Sides({ app }: { app: App }) {
     );
 }
 
+/* All boxes are grey then. */
+function NoChange({ app }: { app: App }) {
+    return (
+        <p class="no-change">
+            <span>No change is larger than the noise, so every box is grey. The table has the measured differences;</span>
+            <button type="button" class="link" onClick={() => app.setSides(true)}>before and after side by side</button>
+            <button type="button" class="link" onClick={() => void app.setColor(Tone.Name)}>colours by function</button>
+        </p>
+    );
+}
+
 export function Changes({ app }: { app: App }) {
     const { comparison, state } = app;
     if (!comparison)
@@ -140,7 +154,12 @@ export function Changes({ app }: { app: App }) {
             <div class="strip"><Figures app={app} info={comparison} /><Mode app={app} /><span class="narrow"><CompareTools app={app} /></span></div>
             <div class={`panes ${state.sides ? "both" : ""}`}>
                 <Table app={app} info={comparison} />
-                {state.sides ? <Sides app={app} /> : <ChartPane key="difference" app={app} kind={Chart.Down} flame={state.flame} map zoomInAddress />}
+                {state.sides ? <Sides app={app} /> : (
+                    <div class="difference">
+                        {comparison.found === 0 && state.color === Tone.Change && <NoChange app={app} />}
+                        <ChartPane key="difference" app={app} kind={Chart.Down} flame={state.flame} map zoomInAddress />
+                    </div>
+                )}
             </div>
         </div>
     );

@@ -5,6 +5,7 @@ import { openFunction, openSource } from "../commands";
 import { ownerFilter } from "../filters";
 import { baseName, count, interval, points, share, shares, shownName, signed, time, weight, weightUnit } from "../format";
 import { type BoxInfo, Chart, type Difference, type FunctionInfo, type TreeRow, Verdict } from "../protocol";
+import { Leaks, showsLeaks } from "./leaks";
 import { Ends, LabelDot } from "./name";
 import { changeClass, intervalText } from "./rows";
 
@@ -163,7 +164,7 @@ function Neighbours({ app, of }: { app: App; of: FunctionInfo }) {
 export function Details({ app, head = false }: { app: App; head?: boolean }) {
     const { chosen, selected } = app;
     if (!chosen)
-        return head ? null : <Whole app={app} />;
+        return head ? null : showsLeaks(app) ? <Leaks app={app} /> : <Whole app={app} />;
     const owner = ownerFilter(chosen);
     const box = selected?.function.label === chosen.label ? selected : null;
     return (

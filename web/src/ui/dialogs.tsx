@@ -9,6 +9,7 @@ import { baseName, shownName, threadName, time, weight } from "../format";
 import type { SummaryInfo } from "../protocol";
 import { exportAs, FORMATS, hasPicture, savePage, savePicture } from "../save";
 import { filterText } from "../state";
+import { Icon } from "./icons";
 import { FormatChoice, Formats } from "./formats";
 import { Labels } from "./labels";
 import { MoreTracks } from "./more_tracks";
@@ -373,7 +374,7 @@ export function FilterBar({ app }: { app: App }) {
                     <button type="button" aria-label={`Remove ${shownName(filterText(filter, time)).slice(0, 120)}`} onClick={() => void app.filters.remove(i)}>{"\u2715"}</button>
                 </span>
             ))}
-            <button type="button" class="quiet" title="Add a filter (I)" onClick={() => app.openDialog("filter")}>+ Filter</button>
+            <button type="button" class="quiet" title="Add a filter (I)" onClick={() => app.openDialog("filter")}><Icon name="plus" />Filter</button>
             <button type="button" class="quiet" title="Choose threads (w)" onClick={() => app.openDialog("threads")}>Threads</button>
             {app.profile?.labelled && <button type="button" class="quiet" title="Choose labels (l)" onClick={() => app.openDialog("labels")}>Labels</button>}
             {(app.filters.canUndo || app.filters.canRedo) && (

@@ -4,7 +4,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { css, ink, mix, oklch, type Packed } from "../colors";
-import { axisText, shownName, time, weightUnit } from "../format";
+import { axisText, eventTitle, shownName, time, weightUnit } from "../format";
 import { useFocus } from "../lists";
 import type { HeatInfo, ProfileInfo } from "../protocol";
 
@@ -127,6 +127,11 @@ interface MapProps {
     onExtent?(extent: Extent): void; /* of this map alone */
 }
 
+/* In place of a map with one cell. */
+function OneMoment({ app, at }: { app: App; at: number }) {
+    return <p class="nothing">{eventTitle({ name: app.shown?.event_name ?? "", unit: app.shown?.unit ?? "" })}: all of it belongs to one moment, {time(at)}. A heat map needs samples at several times.</p>;
+}
+
 function OneMap({ app, side, of, onExtent }: MapProps) {
     const canvas = useRef<HTMLCanvasElement>(null), cells = useRef<HTMLDivElement>(null);
     const [got, setGot] = useState<HeatInfo | null>(null);
@@ -159,6 +164,9 @@ function OneMap({ app, side, of, onExtent }: MapProps) {
     });
     if (!heat)
         return <p class="nothing">{why || "Counting samples\u2026"}</p>;
+    const only = side === undefined && heat.cells.filter((cell) => cell > 0).length === 1 ? heat.cells.findIndex((cell) => cell > 0) : -1;
+    if (only >= 0)
+        return <OneMoment app={app} at={(only * heat.column) / heat.rows} />;
     const unit = app.shown?.unit ?? "";
     const find = (event: PointerEvent): { ns: number; value: number } => {
         const { column, row } = shapeOf(event.currentTarget as HTMLCanvasElement, heat);

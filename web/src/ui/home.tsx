@@ -6,6 +6,7 @@ import { chooseFile } from "../commands";
 import { example } from "../example";
 import { baseName, count, eventTitle, shownName, time, weight } from "../format";
 import type { About, Group, Home, Recent, Recording, Settings } from "../home";
+import { Icon } from "./icons";
 import { FormatChoice, Formats } from "./formats";
 import { useHeld } from "./held";
 import { Licences } from "./licences";
@@ -314,7 +315,7 @@ export function HomeView({ app, home, version }: { app: App; home: Home; version
                 <div class="tools">
                     <button type="button" onClick={() => chooseFile(app, false)}>Open a file{"\u2026"}</button>
                     <button type="button" onClick={() => void app.opening.openTitled(example(), "example")}>Try an example</button>
-                    <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark")}>{app.appearance.dark ? "\u263c" : "\u263e"}</button>
+                    <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark")}><Icon name={app.appearance.dark ? "light" : "dark"} /></button>
                     <button type="button" title="Keys (?)" aria-label="Keys" onClick={() => app.openDialog("help")}>?</button>
                 </div>
             </header>

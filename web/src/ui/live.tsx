@@ -6,6 +6,7 @@ import { count, shownName, time, weightUnit } from "../format";
 import { clock, type Live, moment, PANELS, RANGES, type Status, spanName, WINDOW } from "../live";
 import { bytes } from "../live_tracks";
 import { viewsOf } from "../state";
+import { Icon } from "./icons";
 import { Details } from "./details";
 import { Dialogs } from "./dialogs";
 import { LivePanel, TopProcesses } from "./live_panels";
@@ -65,7 +66,7 @@ function Header({ app, live }: { app: App; live: Live }) {
                 <button type="button" aria-label="Step forward" title="Step forward" disabled={live.following} onClick={() => live.step(1)}>{"\u203a"}</button>
                 <button type="button" aria-pressed={live.comparing} title="The next span that you drag is the one before" onClick={() => live.compare()}>Compare</button>
                 <button type="button" title="Copy a link to this span" onClick={() => live.share()}>Share</button>
-                <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark")}>{app.appearance.dark ? "\u263c" : "\u263e"}</button>
+                <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark")}><Icon name={app.appearance.dark ? "light" : "dark"} /></button>
                 <button type="button" title="Keys (?)" aria-label="Keys" onClick={() => app.openDialog("help")}>?</button>
             </div>
         </header>
@@ -91,7 +92,7 @@ function Bar({ app, live }: { app: App; live: Live }) {
                 {app.state.filters.map((filter, i) => (
                     <span class="chip" key={JSON.stringify(filter)}><span>{shownName(`${filter.verb} ${filter.text}`)}</span><button type="button" aria-label="Remove the filter" onClick={() => void app.filters.remove(i)}>{"\u2715"}</button></span>
                 ))}
-                {app.shown && <button type="button" class="quiet" title="Add a filter (I)" onClick={() => app.openDialog("filter")}>+ Filter</button>}
+                {app.shown && <button type="button" class="quiet" title="Add a filter (I)" onClick={() => app.openDialog("filter")}><Icon name="plus" />Filter</button>}
                 {live.status?.can_note && <button type="button" class="quiet" title="Write a note on the time line" onClick={() => live.showNote(null)}>+ Note</button>}
             </div>
             <span class="segments" role="radiogroup" aria-label="Range of the axis">

@@ -20,7 +20,7 @@ import { HomeView } from "./home";
 import { Sandwich } from "./sandwich";
 import { Sizes } from "./sizes";
 import { Source } from "./source";
-import { Sheet } from "./sheet";
+import { hasSheet, Sheet } from "./sheet";
 import { Summary } from "./summary";
 import { Bar, ColorTools, Tools } from "./toolbar";
 import { TrackPane } from "./tracks";
@@ -263,7 +263,7 @@ export function Root({ app, version }: { app: App; version: string }) {
     if (app.live)
         return <LiveRoot app={app} live={app.live} />;
     return (
-        <div class={`page ${isPhone() && app.chosen ? "sheeted" : ""}`}>
+        <div class={`page ${hasSheet(app) ? "sheeted" : ""}`}>
             {app.shown ? (
                 <>
                     <header>
@@ -287,8 +287,7 @@ export function Root({ app, version }: { app: App; version: string }) {
                         </main>
                         {sideView(app) && app.appearance.side && !isPhone() && <Details app={app} />}
                     </div>
-                    {isPhone() && <Sheet app={app} />}
-                    {(!isPhone() || !app.chosen) && <Status app={app} />}
+                    {hasSheet(app) ? <Sheet app={app} /> : <Status app={app} />}
                 </>
             ) : (
                 <>

@@ -4,6 +4,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { chooseFile } from "../commands";
+import { isPhone } from "../phone";
 import { Details } from "./details";
 import { Dialog, FilterBar } from "./dialogs";
 import { ColorTools, CompareTools, EventChoice } from "./toolbar";
@@ -14,6 +15,12 @@ const STEPS = [LOW, 0.6, 1]; /* the last ones are parts of the window */
 function heightOf(step: number): number {
     const height = STEPS[step] ?? LOW;
     return height > 1 ? height : Math.round(height * innerHeight);
+}
+
+const WITHOUT: readonly string[] = ["waits", "marks", "heat", "sizes", "summary"]; /* views that show no selected function */
+
+export function hasSheet(app: App): boolean {
+    return isPhone() && app.chosen !== null && !WITHOUT.includes(app.state.view);
 }
 
 export function Sheet({ app }: { app: App }) {

@@ -3,7 +3,7 @@
  * ones. A click on a bar shows only these blocks, in all views. */
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
-import { count, eventName, share, shownName, weight } from "../format";
+import { count, eventName, microseconds, share, shownName, weight } from "../format";
 import type { ClassSum } from "../protocol";
 
 const UNITS: Record<string, number> = { bytes: 1, byte: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40, ns: 1, us: 1e3, ms: 1e6, s: 1e9, min: 60e9, h: 3600e9 };
@@ -36,7 +36,7 @@ function Histogram({ title, of, unit, classes, show }: HistogramProps) {
                 {sorted.map((one) => (
                     <li key={one.value}>
                         <button type="button" title={`Show only these: ${count(one.samples)} ${one.samples === 1 ? "sample" : "samples"}`} onClick={() => show(one.value)}>
-                            <span>{shownName(one.value)}</span>
+                            <span>{shownName(microseconds(one.value))}</span>
                             <i><i style={{ width: `${(Math.max(0, one.weight) / most) * 100}%` }} /></i>
                             <b>{weight(one.weight, unit)}</b>
                             <em>{share(one.weight, all)}</em>

@@ -7,6 +7,23 @@ import { Tone } from "../protocol";
 import { Crumbs, FilterBar } from "./dialogs";
 import { isPhone } from "../phone";
 import { focusSearch } from "../commands";
+import { Icon } from "./icons";
+
+const OF_HEAP = ["peak", "live", "allocated", "leaked"]; /* events with buttons */
+
+/* The main events of a heap, beside the choice of the others. */
+function HeapEvents({ app, now }: { app: App; now: string }) {
+    const { memory } = app;
+    const names = memory.info ? OF_HEAP.filter((name) => memory.eventNamed(name) > 0) : [];
+    return names.length < 2 ? null : (
+        <div class="segments" role="group" aria-label="Memory">
+            {names.map((name) => {
+                const event = memory.eventNamed(name);
+                return <button key={name} type="button" aria-pressed={now === String(event)} onClick={() => void app.setEvent(event, false)}>{name[0]?.toUpperCase()}{name.slice(1)}</button>;
+            })}
+        </div>
+    );
+}
 
 export function EventChoice({ app }: { app: App }) {
     const events = app.profile?.events ?? [];
@@ -14,16 +31,22 @@ export function EventChoice({ app }: { app: App }) {
     if (!shown || (events.length < 2 && shown.unit === "samples" && !state.count))
         return null;
     const now = state.wall ? "wall" : state.count ? "count" : String(app.memory.shownEvent);
+    const inButtons = (name: string): boolean => app.memory.info !== null && OF_HEAP.includes(name);
+    const pressed = events.some((e, i) => String(i + 1) === now && inButtons(e.name));
     return (
-        <select aria-label="Weight" title={`${shownName(shown.event_name)} (${shown.unit})`} value={now} onChange={(event) => {
-            const to = event.currentTarget.value;
-            void (to === "wall" ? app.setEvent(state.event, false, true)
-                : to === "count" ? app.setEvent(state.event, true) : app.setEvent(Number(to), false));
-        }}>
-            {events.map((e, i) => <option key={i} value={String(i + 1)}>{eventName(e)}</option>)}
-            {app.waits && <option value="wall">Running and waiting</option>}
-            <option value="count">Samples</option>
-        </select>
+        <>
+            <HeapEvents app={app} now={now} />
+            <select aria-label="Weight" title={`${shownName(shown.event_name)} (${shown.unit})`} value={pressed ? "" : now} onChange={(event) => {
+                const to = event.currentTarget.value;
+                void (to === "wall" ? app.setEvent(state.event, false, true)
+                    : to === "count" ? app.setEvent(state.event, true) : app.setEvent(Number(to), false));
+            }}>
+                {pressed && <option value="" disabled>Others</option>}
+                {events.map((e, i) => (inButtons(e.name) ? null : <option key={i} value={String(i + 1)}>{eventName(e)}</option>))}
+                {app.waits && <option value="wall">Running and waiting</option>}
+                <option value="count">Samples</option>
+            </select>
+        </>
     );
 }
 
@@ -64,6 +87,7 @@ export function Search({ app }: { app: App }) {
     const { state } = app;
     return (
         <label class="search">
+            <Icon name="search" />
             <input id="search" type="search" placeholder="Search" aria-label="Search functions, files and modules" value={state.search} spellcheck={false}
                 onInput={(event) => app.search(event.currentTarget.value, state.pattern)}
                 onKeyDown={(event) => {
@@ -104,9 +128,9 @@ export function Tools({ app }: { app: App }) {
     return (
         <div class="tools">
             {app.comparedWith ? <span class="wide"><CompareTools app={app} /></span>
-                : <button type="button" title="With an earlier profile (Ctrl+Shift+O)" aria-label={"Compare with\u2026"} onClick={() => chooseFile(app, true)}><span class="wide">Compare with{"\u2026"}</span><span class="narrow">{"\u21c4"}</span></button>}
-            <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark")}>{app.appearance.dark ? "\u263c" : "\u263e"}</button>
-            <button type="button" title="Save or export (Ctrl+S)" onClick={() => app.openDialog("export")}>Save</button>
+                : <button type="button" title="With an earlier profile (Ctrl+Shift+O)" aria-label={"Compare with\u2026"} onClick={() => chooseFile(app, true)}><Icon name="compare" /><span class="wide">Compare with{"\u2026"}</span></button>}
+            <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark")}><Icon name={app.appearance.dark ? "light" : "dark"} /></button>
+            <button type="button" title="Save or export (Ctrl+S)" onClick={() => app.openDialog("export")}><Icon name="save" />Save</button>
             <button type="button" title="Keys (?)" aria-label="Keys" onClick={() => app.openDialog("help")}>?</button>
         </div>
     );

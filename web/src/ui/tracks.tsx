@@ -7,6 +7,7 @@ import { count, hasIds, share, shownName, time, weight } from "../format";
 import { mostRows, roomOfRows } from "../room";
 import { AFTER, categoryOf } from "../sides";
 import { type List, useList } from "../lists";
+import { isPhone } from "../phone";
 import { tokens } from "../tokens";
 import type { Track } from "../tracks";
 import { TracksView } from "../tracks_view";
@@ -257,7 +258,7 @@ function Overview({ app }: { app: App }) {
     );
 }
 
-const LEGEND = [["lock", "lock"], ["disk", "disk"], ["network", "network, pipe"], ["cpu", "wait for CPU"], ["sleep", "sleep"]] as const;
+const LEGEND = [["lock", "lock"], ["disk", "disk"], ["network", "network, pipe"], ["cpu", "wait for CPU"], ["sleep", "sleep, idle"]] as const;
 
 /* The layers of before and after. One process needs no name. */
 function SideLegend({ app }: { app: App }) {
@@ -273,6 +274,11 @@ function SideLegend({ app }: { app: App }) {
             {names.map(({ name, i }) => <span key={i} title={shownName(name)}><i class="square" style={{ background: colors.strips[categoryOf(sides, sides.indexOf(main), i)] as string }} />{shownName(name) || "(no name)"}</span>)}
         </span>
     );
+}
+
+/* On a telephone the label has no room for the layers. */
+function PhoneLayers({ app }: { app: App }) {
+    return isPhone() && app.memory.info ? <div class="phone-layers"><MemoryLayers app={app} /></div> : null;
 }
 
 function Foot({ app }: { app: App }) {
@@ -400,6 +406,7 @@ export function TrackPane({ app }: { app: App }) {
                     </div>
                 </div>
             </div>
+            <PhoneLayers app={app} />
             <Foot app={app} />
             <Splitter app={app} />
             {menu && <TrackMenu app={app} at={menu} close={() => setMenu(null)} />}

@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 import { openFunction } from "../commands";
 import { baseName, shownName } from "../format";
+import { isPhone } from "../phone";
 import { Chart, type TreeRow } from "../protocol";
 import { Dot, Ends } from "./name";
 import { Change, Figure, Rows } from "./rows";
@@ -13,7 +14,8 @@ interface Line {
     open: boolean;
 }
 
-const DEEPEST_SHOWN = 40; /* maximum steps of indentation */
+/* The maximum steps of indentation, and their pixels: on a telephone, names need the width. */
+const stepsShown = (): [number, number] => (isPhone() ? [8, 7] : [40, 14]);
 
 /* The levels below a line: each but the last has its first line expanded. */
 function unfolded(levels: TreeRow[][], depth: number): Line[] {
@@ -61,6 +63,7 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
     const { total, unit } = app.shown ?? { total: 0, unit: "" };
     const samples = app.estimated;
     const compared = app.comparedWith !== "";
+    const [deepest, indent] = stepsShown();
     const up = kind === Chart.Up; /* there a node's weight is the first function's self weight */
     const toggle = (i: number): void => {
         const line = lines[i];
@@ -113,12 +116,12 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
                         <Figure value={row.total} total={total} unit={unit} samples={samples} />
                         {!up && <Figure value={row.self} total={total} unit={unit} samples={samples} />}
                         {compared && <Change change={row.change} />}
-                        <span class="name" role="cell" style={{ paddingLeft: `${Math.min(depth, DEEPEST_SHOWN) * 14}px` }}>
+                        <span class="name" role="cell" style={{ paddingLeft: `${Math.min(depth, deepest) * indent}px` }}>
                             <button type="button" class="twist" tabIndex={-1} aria-label={open ? "Close" : "Open"} disabled={row.children === 0}
                                 onClick={(event) => { event.stopPropagation(); toggle(i); }}>
                                 {row.children === 0 ? "" : open ? "\u25be" : "\u25b8"}
                             </button>
-                            {depth > DEEPEST_SHOWN && <em>{depth}</em>}
+                            {depth > deepest && <em>{depth}</em>}
                             <Dot app={app} of={f} />
                             <Ends text={f.name} />
                         </span>
