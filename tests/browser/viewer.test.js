@@ -494,7 +494,7 @@ module.exports = (test) => {
         await (await chooser).setFiles(before);
         await page.waitForSelector(".changes .row.rise");
         await settle(page);
-        assert.equal(await page.locator(".tabs [aria-selected=true]").textContent(), "Changes");
+        assert.equal(await page.locator(".tabs [aria-selected=true]").textContent(), "Changes2");
         const cells = (row) => page.locator(".changed .row").nth(row).locator("> *").allTextContents();
         const hot = (await page.locator(".changed .row .name").allTextContents()).findIndex((name) => name.startsWith("hot"));
         assert.ok(hot < 2);

@@ -6,7 +6,7 @@ import { chooseFile } from "../commands";
 import { count, eventName, share, shownName, time, weightUnit } from "../format";
 import { Chart, type Warning } from "../protocol";
 import { isPhone } from "../phone";
-import { INVERTS, keyOf, severalProcesses, viewsOf } from "../state";
+import { INVERTS, keyOf, severalProcesses, type View, viewsOf } from "../state";
 import { ChartPane } from "./chart";
 import { DropZones } from "./drop";
 import { Details, sideView } from "./details";
@@ -139,6 +139,11 @@ function Status({ app }: { app: App }) {
     );
 }
 
+/* What a tab has to show, if that is known before it is opened. */
+function countOf(app: App, view: View): number {
+    return view === "marks" ? app.tracks.info?.marks.length ?? 0 : view === "changes" ? app.comparison?.found ?? 0 : 0;
+}
+
 function Tabs({ app }: { app: App }) {
     const host = useRef<HTMLDivElement>(null);
     useLayoutEffect(() => { /* in a narrow window the tabs scroll */
@@ -164,7 +169,7 @@ function Tabs({ app }: { app: App }) {
             {viewsOf(app).map(([view, title]) => (
                 <button key={view} type="button" role="tab" aria-selected={app.state.view === view} tabIndex={app.state.view === view ? 0 : -1} title={keyOf(view) ? `${title} (${keyOf(view)})` : title}
                     onClick={() => app.setView(view)}>
-                    {title}{view === "marks" && app.tracks.info?.marks.length ? <small>{count(app.tracks.info.marks.length)}</small> : null}
+                    {title}{countOf(app, view) ? <small>{count(countOf(app, view))}</small> : null}
                 </button>
             ))}
         </div>
