@@ -693,29 +693,33 @@ function checkTrackWindows() {
     report("tracks of any window agree, and invalid requests are rejected", wrong.join("\n"));
 }
 
-/* The machine at low zoom is drawn from cells, and in windows with few turns turn by turn: the edges
- * of columns may be wrong by an eighth of a column, on each CPU, and the sum of all is right. */
-function checkMachineSums() {
+/* At low zoom the machine and its CPUs are drawn from cells, and in windows with few turns turn by
+ * turn: the edges of columns may be wrong by an eighth of a column, on each CPU, and the sum of all is
+ * right. The process of a CPU is one that ran there. */
+function checkCells() {
     const core = new Core(), wrong = [], PARTS = 40, FINE = 50;
     core.open(manySamples(), "x.perf");
     core.json("core_show", "[]", 0, 0);
-    const { to, cpus } = core.json("core_tracks", 0);
-    for (const [from, end] of [[0, to], [to * 0.123, to * 0.877], [to * 0.5, to * 1.5]]) {
-        const [all] = tracksOf(core, [0], from, end, PARTS);
-        const width = (end - from) / PARTS;
-        const ahead = all.layers.map(() => 0);
-        for (let c = 0; c < PARTS; c++) {
-            const [part] = tracksOf(core, [0], from + c * width, from + (c + 1) * width, FINE);
-            part.layers.forEach((layer, l) => {
-                ahead[l] += all.layers[l][c] - layer.reduce((a, b) => a + b, 0) / FINE;
-                if (Math.abs(ahead[l]) > cpus.length / 8 + 1e-4)
-                    wrong.push(`up to column ${c} layer ${l}: ${ahead[l]} columns more than in parts`);
-            });
+    const { to, cpus, processes } = core.json("core_tracks", 0);
+    for (const id of [0, ...cpus.map((_, i) => CPU | i)])
+        for (const [from, end] of [[0, to], [to * 0.123, to * 0.877], [to * 0.5, to * 1.5]]) {
+            const [all] = tracksOf(core, [id], from, end, PARTS);
+            const width = (end - from) / PARTS, most = (id ? 1 : cpus.length) / 8;
+            const ahead = all.layers.map(() => 0);
+            for (let c = 0; c < PARTS; c++) {
+                const [part] = tracksOf(core, [id], from + c * width, from + (c + 1) * width, FINE);
+                (id ? part.layers.slice(0, 1) : part.layers).forEach((layer, l) => {
+                    ahead[l] += all.layers[l][c] - layer.reduce((a, b) => a + b, 0) / FINE;
+                    if (Math.abs(ahead[l]) > most + 1e-4)
+                        wrong.push(`track ${id.toString(16)} up to column ${c} layer ${l}: ${ahead[l]} columns more than in parts`);
+                });
+                if (id && part.layers[0].every((use) => use > 0.9) && !part.layers[1].includes(all.layers[1][c]))
+                    wrong.push(`track ${id.toString(16)} column ${c}: process ${all.layers[1][c]} of ${processes.length}, in parts ${part.layers[1]}`);
+            }
+            if (from === 0 && ahead.some((more) => Math.abs(more) > 1e-3))
+                wrong.push(`the whole of track ${id.toString(16)}: ${ahead}`);
         }
-        if (from === 0 && ahead.some((more) => Math.abs(more) > 1e-3))
-            wrong.push(`the whole: ${ahead}`);
-    }
-    report("the machine's track from cells is that of its turns", wrong.slice(0, 5).join("\n"));
+    report("tracks of the machine and of CPUs from cells are those of their turns", wrong.slice(0, 5).join("\n"));
 }
 
 /* A thread with many turns in each column, and many threads with few of them, are drawn in different
@@ -1525,7 +1529,7 @@ checkSameNames();
 checkNoFrames();
 checkTracks();
 checkTrackWindows();
-checkMachineSums();
+checkCells();
 checkManyThreads();
 checkMemory();
 checkMemoryDamage();

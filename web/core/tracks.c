@@ -663,7 +663,7 @@ bool tracks_init(struct tracks *t, const struct profile *p, struct error *err)
         double last = (double)(p->facts.time_last - p->facts.time_first);
         t->to = last > t->to ? last : t->to;
     }
-    ok = ok && tracks_sum_machine(t);
+    ok = ok && tracks_make_cells(t);
     t->timed = ok && t->to > 0;
     arena_deinit(&m.scratch);
     t->made = ok;

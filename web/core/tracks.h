@@ -58,9 +58,16 @@ struct turn {
     uint32_t process;
 };
 
+/* For low zoom: values by layer and by equal parts of the axis. None where the turns are few. */
+struct cells {
+    float *layers;
+    uint32_t count;
+};
+
 struct cpu_track {
     uint32_t cpu;
     uint32_t first, stop; /* its turns */
+    struct cells cells;   /* ns in use; the process with the longest turn; its ns */
     double time;          /* ns */
 };
 
@@ -78,10 +85,7 @@ struct tracks {
     struct interval *intervals[ACTIVITY_COUNT];
     struct interval *weights; /* of the samples of running, by thread and time */
     struct turn *turns;
-    float *
-        machine; /* for low zoom: ns by layer and cell, of `cells` equal parts of the axis; NULL:
-                       the turns are few */
-    uint32_t cells;
+    struct cells cells;   /* ns of the machine, by layer */
     struct memory memory; /* its track; none without live bytes over time */
 };
 
@@ -102,8 +106,8 @@ enum activity wait_activity(const struct profile *p, stack_id stack);
 bool tracks_init(struct tracks *t, const struct profile *p, struct error *err);
 void tracks_deinit(struct tracks *t);
 
-/* tracks_draw.c: makes `machine`. False if out of memory. */
-bool tracks_sum_machine(struct tracks *t);
+/* tracks_draw.c: makes the cells. False if out of memory. */
+bool tracks_make_cells(struct tracks *t);
 
 /* The layer of the machine that a process is in. */
 static inline uint32_t machine_layer(uint32_t process)
@@ -129,7 +133,7 @@ bool tracks_draw(const struct tracks *t, const uint32_t *tracks, size_t count,
                  double from, double to, uint32_t columns, struct output *out,
                  struct error *err);
 
-/* The names and times of all tracks, and the marks. JSON. */
+/* tracks_reply.c: the names and times of all tracks, and the marks. JSON. */
 void reply_tracks(struct json_writer *w, const struct tracks *t);
 
 #endif

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tracks in a window, by columns. */
-#include "web/core/label_process.h"
 #include "web/core/tracks.h"
 
 #define COLUMNS_MAX 16384
 #define TRACKS_MAX 16384 /* in one request */
 #define LAYERS_MOST MEMORY_DRAWN
 #define INTERVALS_A_SEARCH 8 /* a binary search takes as long as visiting these */
-#define CELLS_MOST ((uint32_t)1 << 16)
+#define CELLS_MOST ((uint32_t)1 << 15)
 #define CELLS_A_COLUMN 8 /* the least */
-#define TURNS_A_CELL 2
+#define TURNS_A_CELL 4
 
 /* The ns by column, of one layer, while intervals are added. */
 struct columns {
@@ -24,6 +23,7 @@ struct tracks_window {
     double per_ns;           /* columns */
     uint32_t columns;
     struct columns *sums; /* by layer; all 0 between two tracks */
+    float *longest;       /* ns by column: of the longest turn on a CPU */
 };
 
 /* The last interval that begins at or before x, from `at` on: exponential search first,
@@ -177,8 +177,7 @@ static void cover_cpu(const struct tracks *t, const struct cpu_track *cpu,
                       const struct tracks_window *w, float *layers, double *time)
 {
     float *process = layers + w->columns;
-    float longest = 0;
-    uint32_t column = UINT32_MAX;
+    memset(w->longest, 0, w->columns * sizeof *w->longest);
     for (uint32_t i = turn_after(t, cpu, w->from); i < cpu->stop; i++) {
         const struct turn *turn = &t->turns[i];
         if (turn->begin >= w->to)
@@ -190,11 +189,8 @@ static void cover_cpu(const struct tracks *t, const struct cpu_track *cpu,
         for (; c < w->columns && at < end; c++) {
             double edge = w->from + (c + 1) * w->column;
             float part = (float)((end < edge ? end : edge) - at);
-            if (c != column)
-                longest = 0;
-            column = c;
-            if (part > longest) {
-                longest = part;
+            if (part > w->longest[c]) {
+                w->longest[c] = part;
                 process[c] = (float)turn->process;
             }
             layers[c] += part;
@@ -255,48 +251,80 @@ static void cover_machine(const struct tracks *t, const struct tracks_window *w,
 }
 
 /* A time in cells, at most their number. */
-static double in_cells(const struct tracks *t, double x)
+static double in_cells(const struct tracks *t, const struct cells *cells, double x)
 {
-    double cell = x / t->to * t->cells;
-    return cell < t->cells ? cell : t->cells;
+    double cell = x / t->to * cells->count;
+    return cell < cells->count ? cell : cells->count;
 }
 
 /* The ns of a layer between two times in cells. In a cell they are evenly spread. */
-static double cell_sum(const struct tracks *t, const float *cells, double from, double to)
+static double cell_sum(const struct cells *cells, unsigned layer, double from, double to)
 {
+    const float *ns = cells->layers + (size_t)layer * cells->count;
     uint32_t first = (uint32_t)from, stop = (uint32_t)to;
     float whole = 0;
     for (uint32_t i = first; i < stop; i++)
-        whole += cells[i];
-    double before = first < t->cells ? (from - first) * cells[first] : 0;
-    double rest = stop < t->cells ? (to - stop) * cells[stop] : 0;
+        whole += ns[i];
+    double before = first < cells->count ? (from - first) * ns[first] : 0;
+    double rest = stop < cells->count ? (to - stop) * ns[stop] : 0;
     return whole - before + rest;
 }
 
-/* The same by cells: the edge of a column is at most one of CELLS_A_COLUMN parts of it wrong. */
-static void cover_cells(const struct tracks *t, const struct tracks_window *w,
-                        float *layers)
+/* Whether the edge of a column would be wrong by at most one of CELLS_A_COLUMN parts of it. */
+static bool are_fine(const struct tracks *t, const struct cells *cells,
+                     const struct tracks_window *w)
 {
-    double from = in_cells(t, w->from);
-    for (uint32_t c = 0; c < w->columns; c++) {
-        double to = in_cells(t, w->from + (c + 1) * w->column);
-        for (unsigned l = 0; l < MACHINE_LAYERS; l++)
-            layers[(size_t)l * w->columns + c] =
-                (float)cell_sum(t, t->machine + (size_t)l * t->cells, from, to);
-        from = to;
-    }
+    return cells->count && w->column >= CELLS_A_COLUMN * (t->to / cells->count);
 }
 
 static void draw_machine(const struct tracks *t, const struct tracks_window *w,
                          float *layers, double *time)
 {
-    if (t->machine && w->column >= CELLS_A_COLUMN * (t->to / t->cells))
-        cover_cells(t, w, layers);
-    else
+    double from = in_cells(t, &t->cells, w->from);
+    bool fine = are_fine(t, &t->cells, w);
+    for (uint32_t c = 0; fine && c < w->columns; c++) {
+        double to = in_cells(t, &t->cells, w->from + (c + 1) * w->column);
+        for (unsigned l = 0; l < MACHINE_LAYERS; l++)
+            layers[(size_t)l * w->columns + c] = (float)cell_sum(&t->cells, l, from, to);
+        from = to;
+    }
+    if (!fine)
         cover_machine(t, w, layers);
     for (size_t i = 0; i < t->thread_count; i++) {
         const struct thread_track *thread = &t->threads[i];
         time[0] += weight_before(t, thread, w->to) - weight_before(t, thread, w->from);
+    }
+}
+
+/* The process of the longest turn in any of the cells; `process` if there is none. */
+static float longest_in(const struct cells *cells, double from, double to, float process)
+{
+    const float *of = cells->layers + cells->count, *longest = of + cells->count;
+    float most = 0;
+    for (uint32_t i = (uint32_t)from; i < cells->count && i < to; i++)
+        if (longest[i] > most) {
+            most = longest[i];
+            process = of[i];
+        }
+    return process;
+}
+
+static void draw_cpu(const struct tracks *t, const struct cpu_track *cpu,
+                     const struct tracks_window *w, float *layers, double *time)
+{
+    const struct cells *cells = &cpu->cells;
+    double from = in_cells(t, cells, w->from);
+    if (!are_fine(t, cells, w)) {
+        cover_cpu(t, cpu, w, layers, time);
+        return;
+    }
+    for (uint32_t c = 0; c < w->columns; c++) {
+        double to = in_cells(t, cells, w->from + (c + 1) * w->column);
+        double ns = cell_sum(cells, 0, from, to);
+        layers[c] = (float)ns;
+        layers[w->columns + c] = longest_in(cells, from, to, 0);
+        time[0] += ns;
+        from = to;
     }
 }
 
@@ -355,7 +383,7 @@ static void draw_track(const struct tracks *t, uint32_t track,
         time[0] = memory_draw(&t->memory, w->from, w->to, w->columns, layers);
         return;
     default:
-        cover_cpu(t, &t->cpus[index], w, layers, time);
+        draw_cpu(t, &t->cpus[index], w, layers, time);
         scaled = 1;
     }
     for (size_t i = 0; i < (size_t)scaled * w->columns; i++)
@@ -367,8 +395,9 @@ static bool init_window(struct tracks_window *w, struct arena *a)
     w->column = (w->to - w->from) / w->columns;
     w->per_ns = 1 / w->column;
     w->sums = arena_alloc(a, MACHINE_LAYERS * sizeof *w->sums);
+    w->longest = arena_alloc(a, w->columns * sizeof *w->longest);
     double *all = arena_zalloc(a, (size_t)2 * MACHINE_LAYERS * w->columns, sizeof *all);
-    if (!w->sums || !all)
+    if (!w->sums || !w->longest || !all)
         return false;
     for (unsigned l = 0; l < MACHINE_LAYERS; l++) {
         w->sums[l].parts = all + (size_t)2 * l * w->columns;
@@ -377,24 +406,45 @@ static bool init_window(struct tracks_window *w, struct arena *a)
     return true;
 }
 
-bool tracks_sum_machine(struct tracks *t)
+/* Makes cells, and their window; none if the turns are few. False if out of memory. */
+static bool begin_cells(struct tracks *t, struct cells *cells, size_t turns,
+                        unsigned layers, struct tracks_window *w, struct arena *a)
 {
-    size_t turns = t->cpu_count ? t->cpus[t->cpu_count - 1].stop : 0;
+    uint32_t count =
+        turns / TURNS_A_CELL < CELLS_MOST ? (uint32_t)(turns / TURNS_A_CELL) : CELLS_MOST;
+    *w = (struct tracks_window){.to = t->to, .columns = count};
+    if (!count || !(t->to / count > 0))
+        return true;
+    cells->layers =
+        arena_zalloc(&t->arena, (size_t)layers * count, sizeof *cells->layers);
+    if (!cells->layers || !init_window(w, a))
+        return false;
+    cells->count = count;
+    return true;
+}
+
+bool tracks_make_cells(struct tracks *t)
+{
+    struct arena a = ARENA_INIT;
+    struct tracks_window w;
+    size_t turns = 0;
+    for (size_t i = 0; i < t->cpu_count; i++)
+        turns += t->cpus[i].stop - t->cpus[i].first;
     for (size_t i = 0; !t->cpu_count && i < t->thread_count; i++)
         turns +=
             t->threads[i].stop[ACTIVITY_RUNNING] - t->threads[i].first[ACTIVITY_RUNNING];
-    turns /= TURNS_A_CELL;
-    t->cells = turns < CELLS_MOST ? (uint32_t)turns : CELLS_MOST;
-    struct tracks_window w = {.to = t->to, .columns = t->cells};
-    if (!t->cells || !(t->to / t->cells > 0))
-        return true;
-    struct arena a = ARENA_INIT;
-    float *cells =
-        arena_zalloc(&t->arena, (size_t)MACHINE_LAYERS * t->cells, sizeof *cells);
-    bool ok = cells && init_window(&w, &a);
-    if (ok)
-        cover_machine(t, &w, cells);
-    t->machine = ok ? cells : NULL;
+    bool ok = begin_cells(t, &t->cells, turns, MACHINE_LAYERS, &w, &a);
+    if (t->cells.count)
+        cover_machine(t, &w, t->cells.layers);
+    for (size_t i = 0; ok && i < t->cpu_count; i++) {
+        struct cpu_track *cpu = &t->cpus[i];
+        double time = 0;
+        ok = begin_cells(t, &cpu->cells, cpu->stop - cpu->first, 3, &w, &a);
+        if (!cpu->cells.count)
+            continue;
+        w.longest = cpu->cells.layers + (size_t)2 * cpu->cells.count;
+        cover_cpu(t, cpu, &w, cpu->cells.layers, &time);
+    }
     arena_deinit(&a);
     return ok;
 }
@@ -425,136 +475,4 @@ bool tracks_draw(const struct tracks *t, const uint32_t *tracks, size_t count,
     }
     arena_deinit(&a);
     return ok || error_memory(err);
-}
-
-/* --- JSON ------------------------------------------------------------------------------ */
-
-static void put_time(struct json_writer *w, double cpu_time, const double *time)
-{
-    double waiting = 0;
-    for (unsigned k = ACTIVITY_LOCK; k < ACTIVITY_SLEEP; k++)
-        waiting += time[k];
-    json_member_double(w, "running", cpu_time);
-    json_member_double(w, "waiting", waiting);
-}
-
-/* Of several processes: their number and their IDs. */
-static void put_process_ids(struct json_writer *w, const struct tracks *t,
-                            const struct process_track *process)
-{
-    struct output ids = OUTPUT_BUFFER;
-    struct idmap known = {0};
-    struct arena arena = ARENA_INIT;
-    for (uint32_t i = process->first; i < process->first + process->count; i++) {
-        uint64_t *seen = idmap_put(&known, &arena, (uint64_t)t->threads[i].pid);
-        if (!seen || *seen)
-            continue;
-        *seen = 1;
-        output_text(&ids, ids.used ? "," : "");
-        output_u64(&ids, (uint64_t)t->threads[i].pid);
-    }
-    json_member_u64(w, "processes", process->processes);
-    json_member_str(w, "ids", output_contents(&ids));
-    w->out->failed |= ids.failed;
-    output_deinit(&ids);
-    arena_deinit(&arena);
-}
-
-static void put_processes(struct json_writer *w, const struct tracks *t)
-{
-    json_put_key(w, "processes");
-    json_begin(w, JSON_ARRAY);
-    for (size_t i = 0; i < t->process_count; i++) {
-        const struct process_track *process = &t->processes[i];
-        json_begin(w, JSON_OBJECT);
-        json_member_str(w, "name", profile_string(t->p, process->name));
-        if (has_id(process->pid) && process->processes == 1)
-            json_member_double(w, "pid", (double)process->pid);
-        json_put_key(w, "labelled");
-        json_put_bool(w, is_label_process(process->pid));
-        if (process->processes > 1)
-            put_process_ids(w, t, process);
-        json_member_u64(w, "first", process->first);
-        json_member_u64(w, "count", process->count);
-        put_time(w, process->cpu_time, process->time);
-        json_end(w, JSON_OBJECT);
-    }
-    json_end(w, JSON_ARRAY);
-}
-
-static void put_threads(struct json_writer *w, const struct tracks *t)
-{
-    json_put_key(w, "threads");
-    json_begin(w, JSON_ARRAY);
-    for (size_t i = 0; i < t->thread_count; i++) {
-        const struct thread_track *thread = &t->threads[i];
-        json_begin(w, JSON_OBJECT);
-        json_member_str(w, "name", profile_string(t->p, thread->name));
-        if (thread->tid != ID_NONE)
-            json_member_double(w, "tid", (double)thread->tid);
-        json_member_u64(w, "process", thread->process);
-        json_member_u64(w, "samples", thread->samples);
-        put_time(w, thread->cpu_time, thread->time);
-        json_end(w, JSON_OBJECT);
-    }
-    json_end(w, JSON_ARRAY);
-}
-
-#define TRACEPOINTS_MAX 2000 /* later ones are not listed */
-
-/* The samples of tracepoints ("sched:sched_switch") next to those of an event of a CPU. */
-static void put_tracepoints(struct json_writer *w, const struct profile *p)
-{
-    size_t listed = 0;
-    bool sampled = profile_find_kind(p, EVENT_ON_CPU) != 0;
-    for (size_t i = 0; sampled && i < p->sample_count && listed < TRACEPOINTS_MAX; i++) {
-        const struct sample *s = &p->samples[i];
-        struct str name = profile_string(p, p->events[s->event].name);
-        /* what follows the colon of other events are one or two modifiers: cycles:u */
-        if (p->events[s->event].kind != EVENT_OTHER || s->time == TIME_NONE ||
-            s->time < p->facts.time_first || str_find(name, ':') + 4 > name.len)
-            continue;
-        json_begin(w, JSON_OBJECT);
-        json_member_double(w, "at", (double)(s->time - p->facts.time_first));
-        json_member_str(w, "name", name);
-        json_member_str(w, "thread", profile_string(p, p->threads[s->thread].name));
-        if (p->threads[s->thread].tid != ID_NONE)
-            json_member_double(w, "tid", (double)p->threads[s->thread].tid);
-        json_end(w, JSON_OBJECT);
-        listed++;
-    }
-}
-
-static void put_marks(struct json_writer *w, const struct tracks *t)
-{
-    const struct facts *f = &t->p->facts;
-    json_put_key(w, "marks");
-    json_begin(w, JSON_ARRAY);
-    for (unsigned i = 0; i < f->loss_count; i++) {
-        if (f->losses[i].time < f->time_first)
-            continue;
-        json_begin(w, JSON_OBJECT);
-        json_member_double(w, "at", (double)(f->losses[i].time - f->time_first));
-        json_member_u64(w, "lost", f->losses[i].count);
-        json_end(w, JSON_OBJECT);
-    }
-    put_tracepoints(w, t->p);
-    json_end(w, JSON_ARRAY);
-}
-
-void reply_tracks(struct json_writer *w, const struct tracks *t)
-{
-    json_begin(w, JSON_OBJECT);
-    json_member_double(w, "to", t->to);
-    put_processes(w, t);
-    put_threads(w, t);
-    json_put_key(w, "cpus");
-    json_begin(w, JSON_ARRAY);
-    for (size_t i = 0; i < t->cpu_count; i++)
-        json_put_u64(w, t->cpus[i].cpu);
-    json_end(w, JSON_ARRAY);
-    put_marks(w, t);
-    json_put_key(w, "memory");
-    reply_memory(w, &t->memory);
-    json_end(w, JSON_OBJECT);
 }
