@@ -47,6 +47,11 @@ static void describe(struct building *b, struct cost_function *f, string_id labe
     f->name = arena_str(&b->c->arena, str_head(text, str_find(text, '\0')));
     f->path = arena_str(&b->c->arena, path);
     f->module = frame->name ? str_basename(f->path) : STR("");
+    /* DTrace's names contain the module: "libc.so.1`read" */
+    struct str rest = str_skip(f->name, f->module.len);
+    if (f->module.len && str_starts(f->name, f->module) && rest.len > 1 &&
+        rest.ptr[0] == '`')
+        f->name = str_skip(rest, 1);
     f->file = arena_str(&b->c->arena, profile_string(p, frame->file));
     f->called = COSTS_UNKNOWN;
 }
@@ -121,6 +126,62 @@ static void add_count(double *sum, double count)
         *sum = (*sum > 0 ? *sum : 0) + count;
 }
 
+/* What a stated total has beyond the calls with a known total; and the other calls, which
+ * are inside a cycle. */
+struct rest {
+    double total;
+    uint32_t open_calls;
+};
+
+static bool is_open(const struct cost_call *call)
+{
+    return !(call->passed > 0) || call->total < 0;
+}
+
+/* Divides the rests of stated totals among the open calls of the function. */
+static void divide_rests(struct call_costs *c, struct rest *rests)
+{
+    for (size_t i = 1; i < c->call_count; i++) {
+        const struct cost_call *call = &c->calls[i];
+        struct rest *rest = &rests[call->callee];
+        if (call->caller == call->callee || !(rest->total > 0))
+            continue;
+        if (is_open(call))
+            rest->open_calls++;
+        else
+            rest->total -= call->total;
+    }
+    for (size_t i = 1; i < c->call_count; i++) {
+        struct cost_call *call = &c->calls[i];
+        const struct rest *rest = &rests[call->callee];
+        if (call->caller != call->callee && rest->total > 0 && rest->open_calls &&
+            is_open(call))
+            call->total = rest->total / rest->open_calls;
+    }
+}
+
+/* The totals of functions of a cycle as the file states them. Others are the same as the
+ * distributed ones, which have more digits. */
+static bool set_stated_totals(struct building *b, event_id event)
+{
+    struct call_costs *c = b->c;
+    struct rest *rests = arena_zalloc(&b->scratch, c->function_count, sizeof *rests);
+    for (size_t i = 0; i < b->p->call_count && event && rests; i++) {
+        const struct stated_call *s = &b->p->calls[i];
+        uint32_t callee = s->event == event && !s->caller && s->total > 0
+                              ? function_of(b, s->callee)
+                              : 0;
+        if (!callee || !c->functions[callee].cycle)
+            continue;
+        struct cost_function *f = &c->functions[callee];
+        f->total = s->total > f->self ? s->total : f->self;
+        rests[callee].total = f->total;
+    }
+    if (rests)
+        divide_rests(c, rests);
+    return rests != NULL;
+}
+
 /* Calls have a total, by which the callee's is divided, or only a count. */
 static bool add_stated(struct building *b, event_id event, struct error *err)
 {
@@ -149,7 +210,8 @@ static bool add_stated(struct building *b, event_id event, struct error *err)
     }
     for (size_t i = 1; i < c->function_count; i++)
         c->functions[i].samples = COSTS_UNKNOWN;
-    return call_costs_distribute(c, err);
+    return call_costs_distribute(c, err) &&
+           (set_stated_totals(b, event) || error_memory(err));
 }
 
 static bool add_exact(struct building *b, struct error *err)

@@ -39,7 +39,7 @@ struct reader {
 
 struct row {
     bool is_function, has_values;
-    double self, children;
+    double self, children, share;
     struct str name;
 };
 
@@ -104,11 +104,15 @@ static bool parse_value(const struct reader *r, struct str text, double *value)
 static bool parse_row(const struct reader *r, struct str line, struct row *row)
 {
     struct str index = cell(r, line, COLUMN_INDEX), self = cell(r, line, COLUMN_SELF);
+    struct str share = cell(r, line, COLUMN_SHARE);
     *row = (struct row){.is_function = index.len > 0, .has_values = self.len > 0};
     if (row->has_values &&
         (!parse_value(r, self, &row->self) || row->self < 0 ||
          !parse_value(r, cell(r, line, COLUMN_CHILDREN), &row->children)))
         return false;
+    if (!number_parse_double(share, &row->share) ||
+        !(row->share > 0 && row->share <= 100))
+        row->share = 0;
     if (line.len <= r->start[COLUMN_NAME])
         return false;
     row->name = str_trim(str_skip(line, r->start[COLUMN_NAME]));
@@ -130,10 +134,12 @@ static void read_function(struct reader *r, const struct row *row, struct str li
     if (!r->function)
         return;
     struct gprof_function *f = &g->functions[r->function];
-    if (f->listed)
+    if (f->listed) {
         warn(r, "a function that is listed twice, skipped", line);
-    else
+    } else {
         f->self = row->self;
+        f->share = row->share / 100;
+    }
     f->listed = f->uncounted = true;
 }
 

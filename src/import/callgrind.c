@@ -491,15 +491,16 @@ static bool callgrind_read(struct source *in, const struct import_options *optio
 
 static int callgrind_probe(struct str head)
 {
-    bool events = false, function = false;
+    bool events = false, function = false, valgrind = false;
     if (str_starts(head, STR("# callgrind format")))
         return 98;
     for (int i = 0; i < 200 && head.len && !(events && function); i++) {
         struct str line = str_cut(&head, '\n');
         events |= str_starts(line, STR("events:"));
         function |= str_starts(line, STR("fn="));
+        valgrind |= str_starts(line, STR("creator: callgrind"));
     }
-    return events && function ? 90 : 0;
+    return events && (function || valgrind) ? 90 : 0;
 }
 
 const struct importer import_callgrind = {

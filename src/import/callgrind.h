@@ -18,6 +18,7 @@ struct callgrind_function {
         other_file;      /* without an fn= line and a file: its first caller's own file */
     bool defined;        /* it has an fn= line */
     uint32_t first_call; /* index of a call, or 0 */
+    double total;        /* of the first event, with its callees; 0: not stated */
     double called;       /* how often, in its own row; 0: the sum of the calls */
     double self[CALLGRIND_EVENTS_MAX];
 };

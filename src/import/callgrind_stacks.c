@@ -318,10 +318,11 @@ static void add_called(struct callgrind *c, const frame_id *frames)
         called[c->calls[i].callee] += c->calls[i].count;
     for (size_t i = 1; i < c->function_count; i++) {
         double count = c->functions[i].called > 0 ? c->functions[i].called : called[i];
+        double stated = c->functions[i].total;
         builder_add_call(c->b, &(struct stated_call){.callee = frames[i],
                                                      .event = c->events[0].event,
                                                      .count = count,
-                                                     .total = -1});
+                                                     .total = stated > 0 ? stated : -1});
     }
 }
 

@@ -15,6 +15,7 @@ struct gprof_function {
     double self;         /* in the unit of the time */
     double called;       /* calls of it, by itself too, in its own row */
     double recursed;     /* part of these: calls by itself */
+    double share;        /* its part of the total, with its callees; 0 if not stated */
     bool uncounted;      /* its row has no number of calls */
     double entered;      /* calls of it, or of its cycle, from outside; 0 if not stated */
 };

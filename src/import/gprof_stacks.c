@@ -379,6 +379,7 @@ static void add_calls(const struct walk *w, bool counted)
     struct stated_call call = {.event = w->time_event, .total = -1, .count = -1};
     for (uint32_t i = 1; i <= g->function_count; i++) {
         call.callee = frame_of(g, i);
+        call.total = g->functions[i].share > 0 ? g->functions[i].share * w->time : -1;
         if (counted)
             call.count = g->functions[i].listed && !g->functions[i].uncounted
                              ? g->functions[i].called
@@ -389,6 +390,7 @@ static void add_calls(const struct walk *w, bool counted)
                              &(struct stated_call){call.callee, call.callee, call.event,
                                                    g->functions[i].recursed, -1});
     }
+    call.total = -1;
     for (size_t i = 1; i <= g->call_count; i++) {
         if (g->calls[i].caller == g->calls[i].callee &&
             g->functions[g->calls[i].caller].recursed > 0)

@@ -174,6 +174,7 @@ static struct value read_value(struct pstats *s, uint32_t function, uint32_t nod
             v.callers = marshal_at(&s->file, at);
         at = marshal_next(&s->file, at);
     }
+    s->graph.functions[function].total += v.total;
     return v;
 }
 

@@ -136,7 +136,8 @@ struct stated_call {
     frame_id callee;
     event_id event; /* of the total; 0 if no sample has the event */
     double count;   /* negative if unknown */
-    double total;   /* in the event's unit; negative if unknown */
+    double total;   /* in the event's unit; negative if unknown; without a caller that of
+                       the callee, with its callees */
 };
 
 /* A part of the input that was left out or repaired; or a value that the input lacks and
