@@ -34,9 +34,11 @@ function recording(hot) {
     return out.join("\n");
 }
 
-/* The violations of a part of the page, each with its first elements. */
+/* The violations of a part of the page, each with its first elements. Colours are those after dialogs
+ * have faded in. */
 async function violations(page, where, options, part) {
     await settle(page);
+    await page.evaluate(() => Promise.allSettled(document.getAnimations().map((one) => one.finished)).then(() => undefined));
     return page.evaluate(async ([name, given, within]) => (await window.axe.run(within, { resultTypes: ["violations"], ...given })).violations.flatMap(({ id, nodes }) =>
         nodes.slice(0, 4).map((node) => `${name}: ${id}: ${node.html.slice(0, 200)}: ${[...node.any, ...node.all, ...node.none].map((one) => one.message).join("; ")}`)), [where, options, part]);
 }

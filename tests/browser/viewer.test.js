@@ -1782,7 +1782,8 @@ int main(void)
             return (await window.stoke.opening.open(new Blob([text]), called)) ? window.stoke.shown.total : window.stoke.fault.message;
         }, [count, name]);
         assert.equal(await open(1000, "small.folded"), 1000);
-        assert.match(await open(600000, "large.folded"), /^out of memory: 2\d MB are in use, and a page can have at most 4295 MB$/);
+        const [, used] = /^out of memory: (\d+) MB are in use, and a page can have at most 4295 MB$/.exec(await open(600000, "large.folded")) ?? [];
+        assert.ok(used > 1 && used < 26, `${used} MB`);
         assert.equal(await total(page), 1000);
         assert.equal(await open(2000, "small.folded"), 2000);
     });
