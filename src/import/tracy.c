@@ -47,6 +47,7 @@ struct tracy {
     struct lines lines;
     struct arena arena;
     struct output scratch; /* of names with quotes */
+    char separator;        /* the tool's -s sets it */
     size_t columns[COLUMNS_MOST];
     size_t column_count;
     unsigned found; /* columns, as bits */
@@ -58,9 +59,9 @@ struct tracy {
 
 /* --- Rows --------------------------------------------------------------------------- */
 
-static bool read_header(struct tracy *r, struct str line)
+static bool read_names(struct tracy *r, struct str line, char separator)
 {
-    struct csv csv = csv_of(line, ',');
+    struct csv csv = csv_of(line, separator);
     struct csv_field field;
     r->column_count = 0;
     r->found = 0;
@@ -71,7 +72,17 @@ static bool read_header(struct tracy *r, struct str line)
         r->found |= c < COLUMNS ? 1u << c : 0;
         r->columns[r->column_count++] = c;
     }
+    r->separator = separator;
     return (r->found & UNWRAPPED) == UNWRAPPED || (r->found & TOTALS) == TOTALS;
+}
+
+static bool read_header(struct tracy *r, struct str line)
+{
+    static const char separators[] = {',', ';', '\t', '|'};
+    for (size_t i = 0; i < sizeof separators; i++)
+        if (read_names(r, line, separators[i]))
+            return true;
+    return false;
 }
 
 static bool parse_time(struct str text, uint64_t *time)
@@ -139,7 +150,7 @@ static bool add_total(struct tracy *r, const struct str *fields)
 
 static bool read_row(struct tracy *r, struct str line)
 {
-    struct csv csv = csv_of(line, ',');
+    struct csv csv = csv_of(line, r->separator);
     struct csv_field field;
     struct str fields[COLUMNS + 1] = {{0}};
     size_t count = 0;

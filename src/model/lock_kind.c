@@ -85,8 +85,8 @@ static const char *const idle_kinds[] = {"condition variable", "semaphore",
                                          "end of a thread",    "parked thread",
                                          "idle thread",        "queue"};
 
-/* The same for CPython, Java and Abseil, whose locks are made of semaphores and condition variables: the kind
- * is that of the innermost of these functions. Then follows what calls a function of C. */
+/* The same for CPython, Java and Abseil, whose locks are made of semaphores and condition variables:
+ * the kind is that of the innermost of these functions. Then follows what calls a function of C. */
 static const struct lock_function languages[] = {
     {"take_gil", "GIL"},
     {"drop_gil", "GIL"},
