@@ -234,7 +234,7 @@ static bool read_weight(const struct reader *r, const struct str *fields,
 }
 
 /* The thread, time and CPU of a row, as far as they are known. */
-static void read_place(struct reader *r, const struct str *fields, struct sample *s)
+static void read_origin(struct reader *r, const struct str *fields, struct sample *s)
 {
     uint64_t number;
     double time;
@@ -263,7 +263,7 @@ static bool read_row(struct reader *r, struct str line)
     if (fields[FUNCTION].len)
         output_format(&r->symbol, "%.*s!%.*s", STR_ARG(fields[MODULE]),
                       STR_ARG(fields[FUNCTION]));
-    read_place(r, fields, &s);
+    read_origin(r, fields, &s);
     s.stack = read_stack(r, fields[STACK], output_contents(&r->symbol));
     builder_add(r->b, &s);
     return true;
