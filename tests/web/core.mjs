@@ -1431,6 +1431,27 @@ function checkCondensed() {
     report("condensed rows show what the samples show", wrong.join("\n"));
 }
 
+/* What is made before it is needed is what is made when it is needed, with a filter too. */
+function checkPrepared() {
+    const wrong = [];
+    for (const input of [manySamples(), encoder.encode(twoPrograms().text)])
+        for (const filters of ["[]", '[{"verb":"hide","text":"main"}]']) {
+            const views = [false, true].map((prepared) => {
+                const core = new Core();
+                core.open(input, "x.perf");
+                core.json("core_show", filters, 0, 0, 1);
+                let steps = 0;
+                while (prepared && core.json("core_prepare", steps))
+                    steps++;
+                if (prepared && steps !== (filters === "[]" ? 4 : 0))
+                    wrong.push(`${filters}: ${steps} steps`);
+                return allViews(core);
+            });
+            wrong.push(...Object.keys(views[0]).filter((key) => views[0][key] !== views[1][key]).map((key) => `${filters}: ${key}`));
+        }
+    report("views that were prepared show the same", wrong.join("\n"));
+}
+
 /* Samples in idle functions are counted; not those of interrupts of an idle CPU. */
 function checkIdle() {
     const core = new Core();
@@ -1515,6 +1536,7 @@ function checkLabelProcesses() {
 checkImports();
 checkLabelProcesses();
 checkManyProcesses();
+checkPrepared();
 checkIdle();
 checkCondensed();
 checkAtOnce();

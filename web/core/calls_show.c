@@ -78,9 +78,25 @@ static bool is_opened(const struct profile *p)
     return p == core.opened[0] || p == core.both || p == whole_profile();
 }
 
-/* Makes what takes long to make in steps from 0 on, before it is needed: for filters and Time order,
- * then for Waits and for inverted stacks. The page calls it when it is idle. The reply is whether
- * there are more steps. */
+#define PREPARE_LAST 4
+
+/* A step that prepares a view of the whole profile. */
+static bool prepare_view(uint32_t step)
+{
+    switch (step) {
+    case 1:
+        return need_waits();
+    case 2:
+        return need_chart(TREE_UP);
+    case 3:
+        return need_chart(CHART_TIME);
+    default:
+        return need_functions();
+    }
+}
+
+/* Makes what takes long to make in steps from 0 on, before it is needed: for filters, then for the
+ * views. The page calls it when it is idle. The reply is whether there are more steps. */
 int EXPORT(core_prepare)(uint32_t step)
 {
     begin_reply();
@@ -89,9 +105,9 @@ int EXPORT(core_prepare)(uint32_t step)
         need_condensed();
         ok = need_rows();
     } else if (whole) {
-        ok = step == 1 ? need_waits() : need_chart(TREE_UP);
+        ok = prepare_view(step);
     }
-    output_text(&core.reply, whole && step < 2 ? "true" : "false");
+    output_text(&core.reply, whole && step < PREPARE_LAST ? "true" : "false");
     return end_reply(ok);
 }
 
