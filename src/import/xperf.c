@@ -269,7 +269,7 @@ static bool read_row(struct reader *r, struct str line)
     return true;
 }
 
-/* Starts at the header. */
+/* If the line is the header, rows follow, and the event of their weights is known. */
 static void begin_table(struct reader *r, struct str line)
 {
     if (!read_header(r, line))

@@ -12,10 +12,8 @@
 
 /* The ns by column, of one layer, while intervals are added. */
 struct columns {
-    double *parts; /* of columns that an interval covers in part */
-    double *
-        starts; /* by column: intervals that cover it and those after it whole, less those that
-                       do not any more */
+    double *parts;  /* of intervals that cover the column only in part */
+    double *starts; /* intervals that cover all from this column on, less those ended */
 };
 
 struct tracks_window {

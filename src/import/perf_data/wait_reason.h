@@ -6,7 +6,7 @@
 #include "model/profile.h"
 
 /* The name of the reason's frame: "[io]", "[lock]", "[sleep]" or "[preempted]"; empty if
- * the function implies none. A "[lock]" becomes "[idle]" if it is none that a thread holds, see
+ * the function implies none. "[lock]" becomes "[idle]" for kinds that no thread holds, see
  * model/lock_kind.h. `kind` is the kind of the frame: the kernel and the C
  * library have different functions. */
 struct str wait_reason_of(struct str function, enum frame_kind kind);
