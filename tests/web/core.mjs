@@ -1276,6 +1276,15 @@ function allWaits(core, sort, most = 1e9) {
     return { ...first, rows, replies };
 }
 
+/* A long profile has too many of the smallest cells: the core refuses them. */
+function heatOrError(core, grid) {
+    try {
+        return JSON.stringify(core.json("core_heat", ...grid));
+    } catch (error) {
+        return error.message;
+    }
+}
+
 /* What the page may show of the shown profile, without the numbers of labels, nodes and boxes. */
 function allViews(core) {
     const named = (value) => JSON.stringify(value, (key, one) => (["label", "labels", "node"].includes(key) ? undefined : one));
@@ -1299,7 +1308,7 @@ function allViews(core) {
     parts.functions = named(core.json("core_function_rows", 0, functions));
     parts.graph = named(core.json("core_graph", 0, 0, 1000).nodes?.length);
     parts.waits = named(allWaits(core, 0).rows);
-    parts.heat = [[1e6, 10], [37e5, 5], [123e5, 9], [1e9, 1], [1e4, 50], [12345.5, 3]].map((grid) => named(core.json("core_heat", ...grid))).join();
+    parts.heat = [[1e6, 10], [37e5, 5], [123e5, 9], [1e9, 1], [1e4, 50], [12345.5, 3]].map((grid) => heatOrError(core, grid)).join();
     parts.folded = core.folded();
     return parts;
 }
