@@ -23,6 +23,7 @@ export interface ChartOptions {
 }
 
 const FRAME = 17; /* ms */
+const SPARE = 3; /* rows requested below the visible ones: a filter's line moves the chart by less */
 
 /* A visible part of a chart; `to` is infinite for the end of the axis. */
 interface Window {
@@ -46,6 +47,7 @@ export class ChartView extends Viewport implements Steered {
     private boxes: Boxes = roomFor(256);
     last: Drawing | null = null;
     drawn = { from: 0, to: 1, scroll: 0 };
+    private drawnRows = 0; /* rows below this number are in the last picture */
     private requested = false; /* a request is pending */
     private asked = 0; /* when the last picture was requested */
     private loads = 0; /* the last call of load() */
@@ -122,7 +124,7 @@ export class ChartView extends Viewport implements Steered {
     async load(): Promise<void> {
         const number = ++this.loads, { version } = this.app;
         const keeps = this.options.zoomInAddress && this.app.state.zoom;
-        const guess = this.guess();
+        const guess = this.guess(), rows = guess ? this.rowsIn(guess) + SPARE : 0;
         try {
             const [info, drawing, map] = await allOf([
                 this.app.core.chart(this.options.kind, this.app.state.order),
@@ -133,7 +135,7 @@ export class ChartView extends Viewport implements Steered {
                 return;
             this.take(info, keeps);
             if (drawing && guess && version === this.app.version && this.isAt(guess)) {
-                this.show(drawing, this.window);
+                this.show(drawing, this.window, rows);
                 this.minimap?.draw(map);
             } else {
                 this.minimap?.draw();
@@ -199,13 +201,23 @@ export class ChartView extends Viewport implements Steered {
         const area = this.over.parentElement as HTMLElement;
         if (this.width === area.clientWidth && this.height === area.clientHeight && this.scale === devicePixelRatio)
             return;
+        const heightOnly = this.width === area.clientWidth && this.scale === devicePixelRatio;
         this.width = area.clientWidth;
         this.height = area.clientHeight;
         this.scale = devicePixelRatio;
         for (const canvas of [this.canvas, this.over])
             resize(canvas, this.width, this.height);
-        this.minimap?.resize();
-        this.invalidate();
+        if (!heightOnly)
+            this.minimap?.resize();
+        if (heightOnly && this.last && this.scroll <= this.most && this.rowsIn(this.drawn) <= this.drawnRows)
+            this.paint();
+        else
+            this.invalidate();
+    }
+
+    /* The number of the last row, plus one, that a window shows a part of. */
+    private rowsIn(window: Window): number {
+        return Math.floor(window.scroll / heights.box) + Math.ceil((this.height - this.ruler) / heights.box) + 1;
     }
 
     setWindow(from: number, to: number): void {
@@ -380,15 +392,15 @@ export class ChartView extends Viewport implements Steered {
     }
 
     private request(window: Window): Promise<Drawing> {
-        const rows = Math.ceil((this.height - this.ruler) / heights.box) + 1;
         const first = Math.floor(window.scroll / heights.box);
-        return this.app.core.draw(this.options.kind, window.from, window.to, this.width, first, first + rows);
+        return this.app.core.draw(this.options.kind, window.from, window.to, this.width, first, this.rowsIn(window) + SPARE);
     }
 
-    private show(drawing: Drawing, window: Window): void {
+    private show(drawing: Drawing, window: Window, rows: number): void {
         const before = performance.now();
         this.last = drawing;
         this.drawn = window;
+        this.drawnRows = rows;
         this.boxes = coloredBoxes(this.app, this.options.kind, drawing, this.boxes);
         this.paint();
         this.app.micros.push(drawing.micros + (performance.now() - before) * 1000);
@@ -402,9 +414,10 @@ export class ChartView extends Viewport implements Steered {
         const version = this.app.version;
         this.asked = performance.now();
         try {
+            const rows = this.rowsIn(window) + SPARE;
             const drawing = await this.request(window);
             if (!this.disposed && version === this.app.version)
-                this.show(drawing, window);
+                this.show(drawing, window, rows);
         } catch (error) {
             this.app.fail(error);
         }
