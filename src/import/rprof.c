@@ -165,7 +165,8 @@ static bool rprof_read(struct source *in, const struct import_options *options,
     struct rprof r = {.b = b, .options = options};
     struct lines lines = lines_of(in, err);
     struct str line;
-    r.event = builder_event(b, STR("time"), options->samples ? UNIT_COUNT : UNIT_NANOSECONDS);
+    r.event =
+        builder_event(b, STR("time"), options->samples ? UNIT_COUNT : UNIT_NANOSECONDS);
     while (!builder_failed(b) && !r.arena.failed && lines_next(&lines, &line))
         read_line(&r, &lines, line);
     builder_end_scratch(b, &r.arena);
