@@ -171,15 +171,17 @@ static void write_core(const struct writer *w, const struct stacks *s)
     if (s->rejected)
         output_format(w->out, "# %zu notes are not valid\n", s->rejected);
     if (s->changed_files) {
-        output_format(w->out, "# warning: %zu files are others now, as ",
-                      s->changed_files);
+        output_format(w->out, "# warning: %zu %s changed after the program started (",
+                      s->changed_files,
+                      s->changed_files == 1 ? "file has" : "files have");
         visible_print(w->out, s->changed_path);
-        output_text(w->out, ": their functions have no names\n");
+        output_text(w->out, "): their functions have no names\n");
     }
     if (s->missing_files) {
-        output_format(w->out, "# warning: %zu files are missing, as ", s->missing_files);
+        output_format(w->out, "# warning: %zu %s missing (", s->missing_files,
+                      s->missing_files == 1 ? "file is" : "files are");
         visible_print(w->out, s->missing_path);
-        output_char(w->out, '\n');
+        output_text(w->out, ")\n");
     }
 }
 
