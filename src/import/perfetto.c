@@ -14,6 +14,8 @@
 #define LENGTH_BYTES 5          /* of a packet's length at most */
 #define CLEARED 1               /* SequenceFlags */
 #define MICROSECONDS 1000
+#define FIELD_LAST 2000   /* of a packet */
+#define PROBED 20         /* packets */
 #define RATE_MOST 1000000 /* Hz */
 
 enum packet_kind {
@@ -501,13 +503,13 @@ static void read_packed(struct perfetto *p, const struct packet *outer,
 }
 
 /* The length after a packet's tag, and the number of bytes of both; 0 if there is none. */
-static size_t read_length(const struct source *in, uint64_t *length)
+static size_t read_length(struct str bytes, uint64_t *length)
 {
     *length = 0;
-    if (in->begin == in->end || *in->begin != PACKET_TAG)
+    if (bytes.len == 0 || bytes.ptr[0] != PACKET_TAG)
         return 0;
-    for (size_t i = 1; i <= LENGTH_BYTES && in->begin + i < in->end; i++) {
-        unsigned char c = (unsigned char)in->begin[i];
+    for (size_t i = 1; i <= LENGTH_BYTES && i < bytes.len; i++) {
+        unsigned char c = (unsigned char)bytes.ptr[i];
         *length |= (uint64_t)(c & 0x7f) << (7 * (i - 1));
         if (c < 0x80)
             return i + 1;
@@ -523,7 +525,8 @@ static bool next_packet(struct source *in, struct str *message, struct error *er
     *message = (struct str){NULL, 0};
     if (!source_peek(in, 1 + LENGTH_BYTES, err))
         return false;
-    size_t size = read_length(in, &length);
+    size_t size =
+        read_length((struct str){in->begin, (size_t)(in->end - in->begin)}, &length);
     if (!size)
         return true;
     if (!source_peek(in, size + (size_t)length, err))
@@ -579,33 +582,38 @@ static bool perfetto_read(struct source *in, const struct import_options *option
     return ok;
 }
 
-/* The first packets have fields that only packets have: the writer, a clock, the
- * configuration. */
+/* Whether a packet, which may be cut, has a field that all or only packets have: the writer, its
+ * user, the configuration. */
+static bool is_packet(struct str message, bool *valid)
+{
+    struct proto_reader r = proto_of(message);
+    struct proto_field f;
+    bool is = false;
+    *valid = true;
+    while (proto_next(&r, &f) && *valid) {
+        bool number = f.number == 3 || f.number == 10, bytes = f.number == 33;
+        is |= (number && f.wire == PROTO_VARINT) || (bytes && f.wire == PROTO_BYTES) ||
+              ((f.number == 36 || f.number == 89) && f.wire == PROTO_BYTES);
+        *valid = f.number <= FIELD_LAST;
+    }
+    return is;
+}
+
 static int perfetto_probe(struct str head)
 {
-    struct proto_reader r = proto_of(head);
-    struct proto_field f, of;
     int packets = 0, known = 0;
-    if (!head.len || head.ptr[0] != PACKET_TAG)
-        return 0;
-    while (packets < 20 && proto_next(&r, &f)) {
-        struct proto_reader inner = proto_inside(&r, &f);
-        if (f.number != 1 || f.wire != PROTO_BYTES)
+    while (packets < PROBED) {
+        uint64_t length;
+        bool valid;
+        size_t size = read_length(head, &length);
+        if (!size)
+            break;
+        struct str message = str_head(str_skip(head, size), (size_t)length);
+        known += is_packet(message, &valid);
+        if (!valid)
             return 0;
         packets++;
-        bool has = false;
-        while (proto_next(&inner, &of)) {
-            if (of.number == 0 || of.number > 2000)
-                return 0;
-            has |= (of.number == 10 && of.wire == PROTO_VARINT) ||
-                   (of.number == 3 && of.wire == PROTO_VARINT) ||
-                   (of.number == 36 && of.bytes.len == 16) ||
-                   (of.number == 33 && of.wire == PROTO_BYTES) ||
-                   (of.number == 89 && of.wire == PROTO_BYTES);
-        }
-        if (inner.failed)
-            break;
-        known += has;
+        head = str_skip(head, size + message.len);
     }
     return packets && known * 2 > packets ? 80 : 0;
 }

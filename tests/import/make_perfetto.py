@@ -5,6 +5,7 @@ made-up programs. The fields are those of protos/perfetto/trace.
 
 make_perfetto.py [FOLDER]: into another folder. The files are the same every time."""
 
+import gzip
 import os
 import sys
 import zlib
@@ -171,8 +172,17 @@ def cut():
     return perf()[:-60]
 
 
+def large():
+    """The first packet is larger than what the format is detected from."""
+    t = Trace()
+    names = b"".join(message((5, string(number, "function" * 20))) for number in range(3, 600))
+    t.packet((13, CLEARED), (12, names + interned()))
+    t.perf(1)
+    return gzip.compress(t.data, mtime=0)
+
+
 TRACES = {"perf": perf, "symbols": symbols, "heap": heap, "stacks": stacks, "streaming": streaming,
-          "packed": packed, "cut": cut}
+          "packed": packed, "cut": cut, "large": large}
 
 
 def main():
