@@ -476,7 +476,7 @@ static void read_packet(struct perfetto *p, const struct packet *packet)
     read_data(p, s, packet);
 }
 
-/* Packets that are packed together, each with its tag. Those inside are never packed again. */
+/* A compressed block of packets, each with its tag. Those inside are not compressed again. */
 static void read_packed(struct perfetto *p, const struct packet *outer,
                         const struct limits *limits)
 {
