@@ -62,7 +62,8 @@ GRAPHS = [
         "--no-children -g graph,2,callee", "--no-children -g callee,function,percent",
         "--no-children -g folded", "--no-children -g folded,2,caller", "--no-children -g folded,0.5,callee,period",
         "--no-children -g folded,1,2,callee", "--no-children -g flat", "--no-children -g flat,3,caller",
-        "--no-children -g fractal", "--no-children -g fractal,10,callee", "--no-children --call-graph fractal,0.5,caller",
+        "--no-children -g fractal", "--no-children -g fractal,10,callee",
+        "--no-children --call-graph fractal,0.5,caller",
         "--no-children -s dso -g callee", "--no-children -s comm -g caller", "--no-children -s comm,dso -g folded",
         "--no-children -g callee --percent-limit 5",
         "--children -g callee,0.5", "--children -g callee,5", "--children -g caller", "--children -g caller,3",
@@ -79,7 +80,8 @@ GRAPHS = [
 FIELDS = "comm tid pid time cpu event ip period misc".split()
 SCRIPTS = [
     ("plain stacks dumps events records points memory", [
-        "", *("-F " + field for field in FIELDS), "-F ip,sym", "-F ip,dso", "-F ip,sym,symoff", "-F comm,tid,time,event,period",
+        "", *("-F " + field for field in FIELDS), "-F ip,sym", "-F ip,dso", "-F ip,sym,symoff",
+        "-F comm,tid,time,event,period",
         "-F comm,pid,tid,cpu,time,misc,event", "-F event,ip,sym,dso,symoff", "-F +pid", "-F -comm", "-F +misc,-time",
         "-F +pid,-dso,+misc", "--fields comm,ip", "--ns", "-F comm,time --ns",
         "--reltime", "--deltatime", "--reltime --ns", "--deltatime --ns -F time,event", "-S spin,calls",
@@ -98,7 +100,8 @@ SCRIPTS = [
     ("all", [option + " -c work,swapper" for option in [
         "", "-C 0", "--cpu 1 -F cpu,comm", "-F cpu", "-F trace:comm,trace -F sw:comm", "-F trace:time,event,ip,sym",
         "-F comm,ip,sym,event,trace", "-F sw:comm,ip", "--time 0%-50% -F trace:comm,time"]]),
-    ("memory", ["-F addr", "-F comm,addr,event", "-F phys_addr", "-F data_src", "-F weight", "-F comm,addr,phys_addr,data_src,weight"]),
+    ("memory", ["-F addr", "-F comm,addr,event", "-F phys_addr", "-F data_src",
+                "-F comm,addr,phys_addr"]),
 ]
 
 # Options of perf annotate, for a function with most of the samples.
@@ -132,14 +135,15 @@ def cells_of(line, separator):
 
 def merge_unnamed(rows):
     """perf has a row for each address without a name, stoke one for all in a module: added up,
-    and without the weights, which perf rounds."""
+    and without the figures."""
     merged = []
     for row in rows:
-        address = re.search(r"\[.\] (0x[0-9a-f]{8,}|\[unknown\])$", row)
-        text = re.sub(r"^[0-9.% ]+", "", row[:address.start()]) + "unnamed" if address else row
-        if not address or text not in merged:
+        text = re.sub(r"\[.\] (0x[0-9a-f]{8,16}|\[unknown\])", "unnamed", row)
+        if text != row:
+            text = " ".join(word for word in text.split() if not re.fullmatch(r"[0-9.]+%?", word))
+        if text == row or text not in merged:
             merged.append(text)
-    return sorted(merged, key=lambda row: row.endswith("unnamed"))
+    return sorted(merged, key=lambda row: "unnamed" in row.split())
 
 
 def start_of_loader(text):
@@ -240,16 +244,17 @@ def report_rows(tool, recording, options):
         rows = [tuple(map(without_addresses, row)) for row in rows]
     else:
         rows = [(line, "") for line in merge_unnamed([line for line, _ in rows])]
-    if "--children" in options:
-        rows = sort_ties(rows)
+    if "--children" in options or "sort-idx" in options:
+        rows = sort_ties(rows, 1 if "sort-idx 1" in options else 0)
     return [text for row in rows for text in row if text]
 
 
-def sort_ties(rows):
-    """perf's order of rows with equal weights depends on the order in which it met them."""
+def sort_ties(rows, column):
+    """perf's order of rows with equal weights depends on the order in which it met them, and in a
+    group only on the event that sorts them."""
     def share(row):
-        found = re.match("[0-9.]+%", row[0])
-        return found[0] if found else ""
+        shares = re.findall(r"(?:^| )([0-9.]+%)", row[0])
+        return shares[column] if shares else ""
     return [row for _, ties in itertools.groupby(rows, share) for row in sorted(ties)]
 
 
@@ -264,7 +269,10 @@ def script_lines(tool, recording, options):
     text = re.sub(r" (_init|[^ ]*@plt)(\+0x[0-9a-f]*)?", " PLT", text)
     text = re.sub(r" (_start|_dl_start_user)(\+0x[0-9a-f]*)?", " START", text)
     text = re.sub(r"^\s+:0$", "  NOWHERE", re.sub(r"^\s+\S+\[[0-9a-f]+\]$", "  NOWHERE", text, flags=re.M), flags=re.M)
-    return [line.rstrip() for line in text.splitlines() if not re.match(r"\s+ffffffffffffffff( |$)", line)]
+    lines = [line.rstrip() for line in text.splitlines()]
+    # Later versions of perf print these records, too.
+    return [line for line in lines
+            if not re.match(r"\s+ffffffffffffffff( |$)", line) and "PERF_RECORD_LOST_SAMPLES" not in line]
 
 
 # --- perf annotate -----------------------------------------------------------------------

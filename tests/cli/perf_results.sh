@@ -33,6 +33,6 @@ record bare -F 2000 -e cpu-clock ./bare
 record memory -e page-faults -c 1 -d --phys-data ./work
 record records -F 2000 -e cpu-clock -g --switch-events --namespaces --all-cgroups ./work
 # Only where there is a file system of tracepoints, and for all processes.
-record points -e syscalls:sys_enter_write -c 1000 ./work || rm -f points.data
+record points -e syscalls:sys_enter_munmap ./work || rm -f points.data
 record all -a -F 500 -e cpu-clock -e sched:sched_switch ./work || rm -f all.data
 python3 "$TESTS/cli/perf_results.py"
