@@ -245,9 +245,10 @@ static bool find_stacks(struct breakdown *b, struct stacks *s, struct arena *scr
                        arena_zalloc(scratch, p->stack_count, sizeof(uint32_t)),
                        arena_zalloc(scratch, b->location_count + 1, sizeof(uint32_t))};
     s->number = arena_zalloc(scratch, p->stack_count, sizeof *s->number);
-    s->location = arena_zalloc(scratch, p->stack_count, sizeof *s->location);
+    s->location = arena_zalloc(&b->arena, p->stack_count, sizeof *s->location);
     s->outermost = arena_zalloc(scratch, p->stack_count, sizeof *s->outermost);
-    if (scratch->failed)
+    b->location_of_stack = s->location;
+    if (scratch->failed || !s->location)
         return false;
     for (stack_id i = (stack_id)p->stack_count; i-- > 0;) {
         s->location[i] = location_of_frame[p->stacks[i].frame];
@@ -363,11 +364,19 @@ static string_id comm_of(const struct breakdown *b, const struct sample_facts *k
     return s->thread ? b->p->threads[s->thread].name : known->outermost[s->stack];
 }
 
+/* Whether the options exclude the sample completely: its function has no name. */
+static bool is_unresolved(const struct breakdown *b, const struct sample *s)
+{
+    frame_id leaf = b->p->stacks[s->stack].frame;
+    return b->o->resolved && !b->symbols[b->symbol_of_frame[leaf]].name;
+}
+
 static bool is_in_group(const struct breakdown *b, const struct sample_facts *known,
                         const struct sample *s)
 {
     struct str comm = profile_string(b->p, comm_of(b, known, s));
     return words_match(&b->o->comms, comm) &&
+           (!b->o->threads || b->o->threads[s->thread]) &&
            (!b->o->only_parents || known->parent[s->stack]);
 }
 
@@ -386,7 +395,7 @@ static struct sort_key *group_samples(struct breakdown *b, const struct stacks *
     bool ok = find_sample_facts(b, &known, scratch) && keys && other;
     for (uint32_t i = 0; ok && i < p->sample_count; i++) {
         const struct sample *sample = &p->samples[i];
-        if (sample->event != b->event)
+        if (sample->event != b->event || is_unresolved(b, sample))
             continue;
         b->total += sample->weight;
         b->samples += sample->count;
@@ -618,13 +627,26 @@ static struct str value_text(const struct breakdown *b, enum breakdown_key key,
     }
 }
 
-/* Order of rows of equal weight by their values: the same in each run. */
+/* 0 if it is unknown. */
+static uint64_t known_value(const struct breakdown *b, const struct breakdown_row *row,
+                            enum breakdown_key key)
+{
+    uint64_t value = breakdown_value(b, row, key);
+    return key == KEY_SYM && b->symbols[value].name == 0 ? 0 : value;
+}
+
+/* Order of rows of equal weight by their values, unknown ones last: the same in each run. */
 static int compare_values(const struct breakdown *b, const struct breakdown_row *x,
                           const struct breakdown_row *y)
 {
     for (unsigned i = 0; i < b->o->key_count; i++) {
         enum breakdown_key key = b->o->keys[i];
-        uint64_t v = breakdown_value(b, x, key), w = breakdown_value(b, y, key);
+        uint64_t v = known_value(b, x, key), w = known_value(b, y, key);
+        if (!v || !w) {
+            if (v != w)
+                return v ? -1 : 1;
+            continue;
+        }
         int order = str_compare(value_text(b, key, v), value_text(b, key, w));
         if (order)
             return order;
@@ -731,17 +753,14 @@ static struct str name_of_number(const struct breakdown *b, enum breakdown_key k
     return thread ? profile_string(b->p, b->p->threads[*thread].name) : STR("");
 }
 
-/* In seconds, with the digits that the step needs, and at least one. */
-static void write_time(struct output *out, uint64_t time, uint64_t step)
+/* In seconds, as perf prints times: with microseconds, or with nanoseconds if they are
+ * requested or the step has them. */
+static void write_time(const struct breakdown *b, struct output *out, uint64_t time)
 {
+    bool ns = b->o->nanoseconds || time_step(b) % 1000;
     unsigned long long fraction = time % 1000000000;
-    int digits = 9;
-    for (; digits > 1 && step % 10 == 0; digits--) {
-        step /= 10;
-        fraction /= 10;
-    }
-    output_format(out, "%llu.%0*llu", (unsigned long long)(time / 1000000000), digits,
-                  fraction);
+    output_format(out, "%llu.%0*llu", (unsigned long long)(time / 1000000000), ns ? 9 : 6,
+                  ns ? fraction : fraction / 1000);
 }
 
 void breakdown_write(const struct breakdown *b, const struct breakdown_row *row,
@@ -749,7 +768,7 @@ void breakdown_write(const struct breakdown *b, const struct breakdown_row *row,
 {
     uint64_t value = breakdown_value(b, row, key);
     struct str text = value_text(b, key, value);
-    if (!whole && (key == KEY_SRCFILE || key == KEY_SRCLINE))
+    if (!whole && !b->o->full_paths && (key == KEY_SRCFILE || key == KEY_SRCLINE))
         text = str_basename(text);
     bool number = key == KEY_PID || key == KEY_TID || key == KEY_CPU || key == KEY_TIME;
     if (value == 0 || (text.len == 0 && !number)) {
@@ -760,7 +779,9 @@ void breakdown_write(const struct breakdown *b, const struct breakdown_row *row,
     if (key == KEY_SRCLINE)
         output_format(out, ":%u", (unsigned)value);
     else if (key == KEY_TIME)
-        write_time(out, (value - 1) * time_step(b), time_step(b));
+        write_time(b, out, (value - 1) * time_step(b));
+    else if (key == KEY_CPU && !whole) /* as in perf */
+        output_format(out, "%03llu", (unsigned long long)(value - 1));
     else if (number)
         output_u64(out, value - 1);
     if (whole || (key != KEY_PID && key != KEY_TID))

@@ -43,10 +43,14 @@ struct breakdown_options {
     unsigned key_count;
     bool children;
     struct breakdown_words comms, dsos, symbols;
-    bool resolved;           /* no rows of functions without a name */
+    bool resolved;           /* no rows of functions without a name, and none of their
+                                samples in the total, as in perf */
     const uint32_t *parents; /* by frame: not 0 if it is selected; NULL: none */
     bool only_parents;       /* no rows of samples without a selected function */
     uint64_t time_step;      /* ns, of the key time; 0: 100 ms */
+    bool nanoseconds;        /* times with 9 digits after the point */
+    bool full_paths;         /* of source files, also in a short text */
+    const bool *threads;     /* by thread: its samples have rows; NULL: those of all */
 };
 
 /* A combination of values, by key; 0 is "unknown". */
@@ -113,6 +117,7 @@ struct breakdown {
     struct breakdown_node *nodes;
     struct breakdown_row *rows;
     uint32_t *row_nodes, *order; /* order: indexes of rows, the largest first */
+    uint32_t *location_of_stack; /* 0: the options exclude its frame */
     size_t symbol_count, group_count, location_count, node_count, row_count;
     struct breakdown_other *others; /* of breakdown_add_event */
     size_t other_count, other_cap, row_cap, group_cap;

@@ -13,7 +13,8 @@ bool chain_trees_init(struct chain_trees *c, const struct breakdown *b,
         c->o.depth = CHAIN_DEPTH;
     c->path = arena_zalloc(&c->arena, c->o.depth, sizeof *c->path);
     c->grown = arena_zalloc(&c->arena, b->node_count, sizeof *c->grown);
-    if (c->o.order == CHAINS_CALLER && !b->o->children) {
+    c->weights = arena_zalloc(&c->arena, b->node_count, sizeof *c->weights);
+    if (c->o.order == CHAINS_CALLER) {
         uint32_t *depth = arena_zalloc(&c->arena, p->stack_count, sizeof *depth);
         c->cut = arena_zalloc(&c->arena, p->stack_count, sizeof *c->cut);
         for (stack_id s = 1; depth && c->cut && s < p->stack_count; s++) {
@@ -68,6 +69,7 @@ static uint32_t grow(struct growing *g, uint32_t parent, uint32_t symbol, double
         index_fill(&g->index, slot, hash, (uint32_t)g->count++);
     }
     nodes[slot->id].total += weight;
+    nodes[parent].below += weight;
     return slot->id;
 }
 
@@ -76,17 +78,11 @@ static uint32_t symbol_of(const struct breakdown *b, stack_id s)
     return b->symbol_of_frame[b->p->stacks[s].frame];
 }
 
-static double weight_of(const struct breakdown *b, uint32_t node)
-{
-    return b->o->children ? b->nodes[node].total : b->nodes[node].self;
-}
-
 /* From the node's function up through its callers. */
-static bool grow_callers(struct growing *g, uint32_t node)
+static bool grow_callers(struct growing *g, uint32_t node, double weight)
 {
     const struct breakdown *b = g->c->b;
     stack_id s = b->nodes[node].stack;
-    double weight = weight_of(b, node);
     uint32_t at = 0;
     for (uint32_t i = 0; i < g->c->o.depth && (s || i == 0); i++) {
         at = grow(g, at, symbol_of(b, s), weight);
@@ -98,10 +94,9 @@ static bool grow_callers(struct growing *g, uint32_t node)
 }
 
 /* From the outermost function down to the node's. */
-static bool grow_whole(struct growing *g, uint32_t node)
+static bool grow_whole(struct growing *g, uint32_t node, double weight)
 {
     const struct breakdown *b = g->c->b;
-    double weight = weight_of(b, node);
     uint32_t count = 0, at = 0;
     for (stack_id s = g->c->cut[b->nodes[node].stack]; s; s = b->p->stacks[s].parent)
         g->c->path[count++] = symbol_of(b, s);
@@ -115,29 +110,84 @@ static bool grow_whole(struct growing *g, uint32_t node)
     return true;
 }
 
-/* From the node's function down: its subtree. */
-static bool grow_callees(struct growing *g, uint32_t node)
+static bool is_of_row(const struct breakdown *b, const struct breakdown_row *row,
+                      uint32_t node)
+{
+    return b->location_of_stack[b->nodes[node].stack] == row->location;
+}
+
+/* From a node's function down. Stacks that end in a function of the row are not in the
+ * weights here. */
+static bool grow_subtree(struct growing *g, uint32_t top)
 {
     const struct breakdown *b = g->c->b;
-    const struct breakdown_node *top = &b->nodes[node];
-    uint32_t *grown = g->c->grown;
-    for (uint32_t n = node; n < top->end;) {
+    const double *weights = g->c->weights;
+    uint32_t *grown = g->c->grown, end = b->nodes[top].end;
+    for (uint32_t n = top; n < end;) {
         const struct breakdown_node *at = &b->nodes[n];
-        uint32_t parent = n == node ? 0 : grown[at->parent];
-        grown[n] = grow(g, parent, symbol_of(b, at->stack), at->total);
-        if (!grown[n])
+        bool empty = weights[n] <= 0 && weights[n] >= 0;
+        bool deepest = at->depth - b->nodes[top].depth + 1 >= g->c->o.depth;
+        uint32_t parent = n == top ? 0 : grown[at->parent];
+        grown[n] = empty ? 0 : grow(g, parent, symbol_of(b, at->stack), weights[n]);
+        if (!empty && !grown[n])
             return false;
-        n = at->depth - top->depth + 1 < g->c->o.depth ? n + 1 : at->end;
+        n = empty || deepest ? at->end : n + 1;
     }
     return true;
+}
+
+/* The callees of the row's function: its subtree. A stack that ends in the row shows who
+ * called it: from its outermost function. */
+static bool grow_callees(struct growing *g, const struct breakdown_row *row, uint32_t top)
+{
+    const struct breakdown *b = g->c->b;
+    double *weights = g->c->weights;
+    uint32_t end = b->nodes[top].end;
+    for (uint32_t n = top; n < end; n++)
+        weights[n] = is_of_row(b, row, n) ? 0 : b->nodes[n].self;
+    for (uint32_t n = end; n-- > top + 1;)
+        weights[b->nodes[n].parent] += weights[n];
+    if (!grow_subtree(g, top))
+        return false;
+    for (uint32_t n = top; n < end; n++)
+        if (b->nodes[n].samples && is_of_row(b, row, n) &&
+            !grow_whole(g, n, b->nodes[n].self))
+            return false;
+    return true;
+}
+
+/* The callers of the row's function: of the innermost one, if it recurses. */
+static bool grow_innermost(struct growing *g, const struct breakdown_row *row,
+                           uint32_t top)
+{
+    const struct breakdown *b = g->c->b;
+    double *weights = g->c->weights;
+    uint32_t *innermost = g->c->grown, end = b->nodes[top].end;
+    for (uint32_t n = top; n < end; n++) {
+        innermost[n] = is_of_row(b, row, n) ? n : innermost[b->nodes[n].parent];
+        weights[n] = 0;
+        weights[innermost[n]] += b->nodes[n].self;
+    }
+    for (uint32_t n = top; n < end; n++)
+        if (innermost[n] == n && (weights[n] > 0 || weights[n] < 0) &&
+            !grow_callers(g, n, weights[n]))
+            return false;
+    return true;
+}
+
+static bool grow_node(struct growing *g, const struct breakdown_row *row, uint32_t node)
+{
+    const struct breakdown *b = g->c->b;
+    bool callees = g->c->o.order == CHAINS_CALLER;
+    if (b->o->children)
+        return callees ? grow_callees(g, row, node) : grow_innermost(g, row, node);
+    double weight = b->nodes[node].self;
+    return callees ? grow_whole(g, node, weight) : grow_callers(g, node, weight);
 }
 
 static bool grow_row(struct growing *g, const struct breakdown_row *row)
 {
     const struct breakdown *b = g->c->b;
-    bool (*from)(struct growing *, uint32_t) = grow_callers;
-    if (g->c->o.order == CHAINS_CALLER)
-        from = b->o->children ? grow_callees : grow_whole;
     g->nodes = arena_grow(&g->arena, NULL, &g->cap, 64, sizeof *g->nodes);
     if (!g->nodes)
         return false;
@@ -146,9 +196,29 @@ static bool grow_row(struct growing *g, const struct breakdown_row *row)
     if (row->total < g->c->o.min_weight)
         return true; /* so is its subtree */
     for (uint32_t i = 0; i < row->count; i++)
-        if (!from(g, b->row_nodes[row->first + i]))
+        if (!grow_node(g, row, b->row_nodes[row->first + i]))
             return false;
     return true;
+}
+
+uint32_t chain_trees_depth(const struct chain_trees *c, uint32_t number)
+{
+    const struct breakdown *b = c->b;
+    const struct breakdown_row *row = &b->rows[number];
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < row->count; i++) {
+        uint32_t top = b->row_nodes[row->first + i];
+        for (uint32_t n = top; n < b->nodes[top].end; n++) {
+            uint32_t depth = b->nodes[n].depth;
+            bool ends_here = is_of_row(b, row, n);
+            if (c->o.order == CHAINS_CALLEE && !ends_here)
+                depth = 0; /* the path is that of the row's function above */
+            else if (!ends_here)
+                depth -= b->nodes[top].depth - 1;
+            most = depth > most ? depth : most;
+        }
+    }
+    return most;
 }
 
 /* --- Order ------------------------------------------------------------------------- */
@@ -174,7 +244,9 @@ static size_t sort_nodes(struct growing *g, uint32_t *order, uint32_t *scratch)
     for (uint32_t n = 1; n < g->count; n++) {
         struct chain_tree_node *node = &g->nodes[n];
         bool gone = g->nodes[node->parent].end == UINT32_MAX;
-        node->end = gone || node->total < g->c->o.min_weight ? UINT32_MAX : 0;
+        double least = g->c->o.min_share * g->nodes[node->parent].below;
+        gone |= node->total < g->c->o.min_weight || node->total < least;
+        node->end = gone ? UINT32_MAX : 0;
         if (!node->end)
             order[remaining++] = n;
     }

@@ -2,10 +2,11 @@
 /* The call chains of one row of a breakdown: its callers or its callees, as a tree of
  * functions with their shares of the row.
  *
- * Callers: from the row's function up. Callees: in a breakdown with `children` from the
- * row's function down to the leaves, in one without from the outermost function down to
- * the row's. `depth` limits the frames of a path, so the time per tree is proportional
- * to the row's nodes. Nothing recurses. */
+ * Callers: from the row's function up, the innermost if it recurses. Callees: in a breakdown
+ * with `children` from the row's outermost function down to the leaves; stacks that end in
+ * the row, and all of a breakdown without `children`, from the outermost function down to
+ * the row's. `depth` limits the frames of a path, so the time per tree is proportional to
+ * the nodes below the row's. Nothing recurses. */
 #ifndef STOKE_ANALYSIS_CHAIN_TREE_H
 #define STOKE_ANALYSIS_CHAIN_TREE_H
 
@@ -20,6 +21,7 @@ struct chain_tree_options {
     enum chain_order order;
     uint32_t depth;    /* frames of a path; 0: CHAIN_DEPTH */
     double min_weight; /* nodes with less weight are left out */
+    double min_share;  /* and those with a smaller part of their parent's callees */
 };
 
 /* Nodes are in preorder, the largest sibling first; [0] is the row. */
@@ -29,6 +31,8 @@ struct chain_tree_node {
     uint32_t end;   /* one past the last node of its subtree */
     uint32_t depth; /* of those below [0]: 1 */
     double total;
+    double
+        below; /* the totals of its callees or callers, also of those that are left out */
 };
 
 /* Builds the trees of one breakdown, one after the other. */
@@ -39,6 +43,7 @@ struct chain_trees {
     /* by stack: the stack, or its caller at the maximum depth; or NULL */
     stack_id *cut;
     uint32_t *grown; /* by the breakdown's node: its node in the current tree */
+    double *weights; /* by the breakdown's node, for the current tree */
     uint32_t *path;
 };
 
@@ -46,6 +51,9 @@ struct chain_trees {
 bool chain_trees_init(struct chain_trees *c, const struct breakdown *b,
                       const struct chain_tree_options *o, struct error *err);
 void chain_trees_deinit(struct chain_trees *c);
+
+/* The frames of the row's longest path. */
+uint32_t chain_trees_depth(const struct chain_trees *c, uint32_t row);
 
 struct chain_tree {
     struct arena arena;

@@ -151,6 +151,20 @@ size_t visible_print_cut(struct output *o, struct str s, size_t columns)
     return taken + 1 + left;
 }
 
+struct str visible_head(struct str s, size_t columns)
+{
+    struct str rest = s;
+    size_t taken = 0;
+    while (rest.len) {
+        struct piece p = next_piece(rest);
+        taken += p.columns;
+        if (taken > columns)
+            break;
+        rest = str_skip(rest, p.length);
+    }
+    return str_head(s, s.len - rest.len);
+}
+
 /* --- On the way to another output ------------------------------------------------- */
 
 /* A name may be written in several pieces, so only whole lines are filtered. */

@@ -21,6 +21,9 @@ size_t visible_columns(struct str s);
  * Returns the columns used. */
 size_t visible_print_cut(struct output *o, struct str s, size_t columns);
 
+/* The longest start of s whose visible form has at most `columns` columns. */
+struct str visible_head(struct str s, size_t columns);
+
 /* An output that makes text visible and passes it on to another output; line ends and
  * tabs are unchanged. It must not move until visible_filter_deinit. */
 struct visible_filter {

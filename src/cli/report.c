@@ -33,9 +33,9 @@ static const struct option report_options[] = {
      "how long threads waited for which file, socket or device (recorded by stoke record "
      "--io)",
      OPTION_FLAG, OFF(io)},
-    {"pid", 0, "LIST", NULL, OPTION_PARSED, OFF(transforms.options.filter.pids),
+    {"pid", 0, "LIST", NULL, OPTION_PARSED, OFF(rows.pids),
      .parse = transforms_parse_numbers},
-    {"tid", 0, "LIST", NULL, OPTION_PARSED, OFF(transforms.options.filter.tids),
+    {"tid", 0, "LIST", NULL, OPTION_PARSED, OFF(rows.tids),
      .parse = transforms_parse_numbers},
     {0}};
 
@@ -52,9 +52,25 @@ static const struct option_group report_groups[] = {
     {"options of perf report", perf_report_options, 0},
     {0}};
 
+/* As --comms, --pid and --tid of perf choose rows, and shares are of all samples. Tables
+ * without rows by keys have only the chosen samples. */
+static void select_threads(struct report_settings *s)
+{
+    struct filter_options *f = &s->transforms.options.filter;
+    if (rows_requested(&s->rows))
+        return;
+    if (s->rows.pids.count)
+        f->pids = s->rows.pids;
+    if (s->rows.tids.count)
+        f->tids = s->rows.tids;
+}
+
 static struct profile *read_inputs(struct report_settings *s, int file_count,
                                    char **files, struct error *err)
 {
+    select_threads(s);
+    s->transforms.options.max_stack = (uint32_t)s->rows.max_stack;
+    s->load.import.tracepoints = true;
     transforms_prepare(&s->transforms, &s->load);
     rows_prepare(&s->rows, &s->load);
     return load_inputs(&s->load, &s->inputs, &file_count, &files, err)
@@ -116,6 +132,7 @@ static int report_run(void *settings, int file_count, char **files)
     struct rows_options rows;
     struct arena arena = ARENA_INIT;
     const uint32_t *parents = NULL;
+    const bool *threads = NULL;
     if (!check_tables(s, &err)) {
         message_error(&err);
         return STATUS_USAGE;
@@ -123,7 +140,8 @@ static int report_run(void *settings, int file_count, char **files)
     struct profile *p = read_inputs(s, file_count, files, &err);
     bool ok = p && (!s->io || check_files(p, &err));
     p = ok ? transforms_apply(&s->transforms, p, &err) : p;
-    ok = ok && p && rows_find_parents(&s->rows, p, &arena, &parents, &err);
+    ok = ok && p && rows_find_parents(&s->rows, p, &arena, &parents, &err) &&
+         rows_find_threads(&s->rows, p, &arena, &threads, &err);
     if (ok) {
         table = tables_choose(&s->tables, &s->transforms, p, s->output);
         table.locks = s->locks;
@@ -132,6 +150,7 @@ static int report_run(void *settings, int file_count, char **files)
         options.table = &table;
         if (rows_requested(&s->rows)) {
             rows = rows_choose(&s->rows, &s->tables, p);
+            rows.by.threads = threads;
             rows.by.parents = parents;
             table.rows = &rows;
             if (s->tables.limit ==

@@ -284,6 +284,24 @@ static bool parse_step(const char *text, void *value, struct error *err)
     return error_hint(err, "a whole number and s, ms, us or ns: 250ms, at most a day");
 }
 
+/* "8,20": 0 is the width of the texts. */
+static bool parse_widths(const char *text, void *value, struct error *err)
+{
+    uint16_t *widths = value;
+    uint64_t width;
+    size_t count = 0;
+    for (struct str rest = str_of(text); rest.len;) {
+        struct str word = str_cut(&rest, ',');
+        if (!number_parse_u64(word, &width) || width > UINT16_MAX) {
+            error_set(err, "invalid width '%.*s'", STR_ARG(word));
+            return error_hint(err, "columns of each field, 0 for all: 8,16,0");
+        }
+        if (count < ROWS_COLUMNS_MAX)
+            widths[count++] = (uint16_t)width;
+    }
+    return true;
+}
+
 static const char *const percentages[] = {"absolute", "relative", NULL};
 
 const struct option rows_options[] = {
@@ -305,8 +323,8 @@ const struct option rows_options[] = {
      "and a minimum percentage",
      OPTION_PARSED, OFF(graph), .parse = parse_graph, .fallback = ""},
     {"inverted", 'G', NULL, "same as -g caller", OPTION_FLAG, OFF(inverted)},
-    {"max-stack", 0, "N", "maximum depth of call graphs", OPTION_INT, OFF(max_stack),
-     .least = 1, .most = UINT32_MAX},
+    {"max-stack", 0, "N", "only the N innermost frames of each stack", OPTION_INT,
+     OFF(max_stack), .least = 1, .most = UINT32_MAX},
     {"stdio", 0, NULL, "print rows in the format of perf report --stdio", OPTION_FLAG,
      OFF(stdio)},
     {"comms", 'c', "NAMES", "only rows of these comms; * and ? are wildcards",
@@ -328,6 +346,11 @@ const struct option rows_options[] = {
      OPTION_CHOICE, OFF(relative), percentages},
     {"field-separator", 't', "TEXT", "text between columns; columns are then not aligned",
      OPTION_PARSED, OFF(separator), .parse = parse_separator},
+    {"column-widths", 'w', "LIST", "widths of the columns; 0: as wide as needed",
+     OPTION_PARSED, OFF(widths), .parse = parse_widths},
+    {"ns", 0, NULL, "the key time in nanoseconds", OPTION_FLAG, OFF(nanoseconds)},
+    {"full-source-path", 0, NULL, "whole paths in the keys srcfile and srcline",
+     OPTION_FLAG, OFF(full_paths)},
     {"show-nr-samples", 'n', NULL, "add a column with the number of samples", OPTION_FLAG,
      OFF(samples)},
     {"show-total-period", 0, NULL, "add a column with the weight", OPTION_FLAG,
@@ -421,6 +444,33 @@ bool rows_find_parents(const struct rows_settings *s, const struct profile *p,
     return !requested || *parents;
 }
 
+static bool is_chosen(const struct number_set *set, int64_t number)
+{
+    return set->count == 0 ||
+           (number != ID_NONE && number_set_has(set, (uint64_t)number));
+}
+
+bool rows_find_threads(const struct rows_settings *s, const struct profile *p,
+                       struct arena *a, const bool **threads, struct error *err)
+{
+    bool pid = s->pids.count == 0, tid = s->tids.count == 0;
+    *threads = NULL;
+    if (pid && tid)
+        return true;
+    bool *chosen = arena_zalloc(a, p->thread_count, sizeof *chosen);
+    for (thread_id i = 0; chosen && i < p->thread_count; i++) {
+        const struct thread *t = &p->threads[i];
+        pid |= i && t->pid != ID_NONE;
+        tid |= i && t->tid != ID_NONE;
+        chosen[i] = i && is_chosen(&s->pids, t->pid) && is_chosen(&s->tids, t->tid);
+    }
+    *threads = chosen;
+    if (!chosen)
+        return error_memory(err);
+    return (pid && tid) || error_set(err, "the input has no %s IDs to filter by",
+                                     pid ? "thread" : "process");
+}
+
 static bool has_keys(const struct rows_columns *columns)
 {
     for (unsigned i = 0; i < columns->count; i++)
@@ -469,25 +519,30 @@ struct rows_options rows_choose(const struct rows_settings *s,
 {
     bool children = s->children < 0 ? has_calls(p) || has_column(&s->sort, ROWS_CHILDREN)
                                     : s->children > 0;
-    struct rows_options o = {
-        .by = {.children = children,
-               .comms = words_of(&s->comms),
-               .dsos = words_of(&s->dsos),
-               .symbols = words_of(&s->symbols),
-               .resolved = s->resolved,
-               .only_parents = s->only_parents,
-               .time_step = s->time_step},
-        .graph = {.depth = (uint32_t)(s->max_stack ? s->max_stack : tables->depth)},
-        .style = s->graph.style,
-        .weights = s->graph.weights,
-        .branches = (uint32_t)s->graph.branches,
-        .group = is_grouped(s),
-        .group_sort = s->group_sort < 0 ? 0 : (uint32_t)s->group_sort,
-        .relative = s->relative,
-        .separator = s->separator,
-        .columns = choose_columns(s, children)};
+    struct rows_options o = {.by = {.children = children,
+                                    .comms = words_of(&s->comms),
+                                    .dsos = words_of(&s->dsos),
+                                    .symbols = words_of(&s->symbols),
+                                    .resolved = s->resolved,
+                                    .only_parents = s->only_parents,
+                                    .time_step = s->time_step,
+                                    .nanoseconds = s->nanoseconds,
+                                    .full_paths = s->full_paths},
+                             .graph = {.depth = tables->depth},
+                             .style = s->graph.style,
+                             .weights = s->graph.weights,
+                             .branches = (uint32_t)s->graph.branches,
+                             .group = is_grouped(s),
+                             .group_sort =
+                                 s->group_sort < 0 ? 0 : (uint32_t)s->group_sort,
+                             .relative = s->relative,
+                             .separator = s->separator,
+                             .columns = choose_columns(s, children)};
     if (s->fields.count)
         o.order = s->sort.count ? s->sort : s->fields;
+    memcpy(o.widths, s->widths, sizeof o.widths);
+    o.named =
+        !s->fields.count && s->sort.count && s->sort.items[0] == ROWS_KEYS + KEY_SYM;
     choose_keys(&o);
     if (s->inverted)
         o.graph.order = CHAINS_CALLER;

@@ -28,6 +28,7 @@ struct rows_settings {
     int sort_column; /* of --sort, if it names no keys: enum table_sort */
     struct rows_graph graph;
     struct rows_words comms, dsos, symbols;
+    struct number_set pids, tids;
     int children; /* -1: not given: true if the stacks have callers */
     int relative; /* of percentages: "absolute", "relative" */
     int64_t max_stack;
@@ -36,7 +37,8 @@ struct rows_settings {
     const char *separator;
     struct transform_words parents; /* patterns, see transform/pattern.h */
     bool only_parents;
-    bool stdio, samples, period, inverted, resolved, group;
+    uint16_t widths[ROWS_COLUMNS_MAX];
+    bool stdio, samples, period, inverted, resolved, group, nanoseconds, full_paths;
 };
 
 #define ROWS_DEFAULTS                                               \
@@ -60,6 +62,11 @@ void rows_prepare(const struct rows_settings *s, struct load_settings *load);
  * the arena. False, with err set, when out of memory. */
 bool rows_find_parents(const struct rows_settings *s, const struct profile *p,
                        struct arena *a, const uint32_t **parents, struct error *err);
+
+/* By thread of p: whether its samples have rows; NULL if all have. As rows_find_parents;
+ * also false if p has no such IDs. */
+bool rows_find_threads(const struct rows_settings *s, const struct profile *p,
+                       struct arena *a, const bool **threads, struct error *err);
 
 /* Returns the exporter's options for p; the settings must outlive them. The percent_limit
  * of `tables` is below 0 if it is not given. */

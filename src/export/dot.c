@@ -124,12 +124,13 @@ static double change_of(const struct dot_writer *w, double total, double base_to
     return fabs(change) < w->o->tolerance ? 0 : change;
 }
 
-static void put_change(struct dot_writer *w, double total, double base_total)
+static void put_change(struct dot_writer *w, const char *start, double total,
+                       double base_total)
 {
     if (!w->c->differs)
         return;
     double points = 100 * change_of(w, total, base_total);
-    output_format(w->out, points < 0 ? "\\n%.2f" : "\\n+%.2f", points);
+    output_format(w->out, points < 0 ? "\\n%s%.2f" : "\\n%s+%.2f", start, points);
 }
 
 /* With this number of significant digits: formats print 15 (base/number.h). */
@@ -161,22 +162,24 @@ static void put_count(struct dot_writer *w, double count)
 
 /* --- Colours ------------------------------------------------------------------------ */
 
-static void put_color(struct dot_writer *w, const char *name, double weight, double total,
-                      double base_total)
+static struct dot_rgb color_of(const struct dot_writer *w, double weight, double total,
+                               double base_total)
 {
-    struct dot_rgb c = w->c->differs && w->o->by_change
-                           ? dot_change_color(change_of(w, total, base_total))
-                           : dot_color_of(w->style, weight, w->o->skew);
+    return w->c->differs && w->o->by_change
+               ? dot_change_color(change_of(w, total, base_total))
+               : dot_color_of(w->style, weight, w->o->skew);
+}
+
+static void put_color(struct dot_writer *w, const char *name, struct dot_rgb c)
+{
     output_format(w->out, "%s=\"#%02x%02x%02x\"", name, c.red, c.green, c.blue);
 }
 
 /* On a light box, the text is dark. */
-static const char *text_color(const struct dot_writer *w, double weight)
+static const char *text_color(const struct dot_writer *w, struct dot_rgb box)
 {
-    struct dot_rgb c = dot_color_of(w->style, weight, w->o->skew);
-    double light = 0.3 * c.red + 0.59 * c.green + 0.11 * c.blue;
-    bool change = w->c->differs && w->o->by_change;
-    return !w->style->filled || (!change && light > 170) ? "#000000" : "#ffffff";
+    bool dark = w->style->filled && dot_luminance(box) <= DOT_LIGHT_BOX;
+    return dark ? "#ffffff" : "#000000";
 }
 
 static double pen_of(const struct dot_writer *w, double weight)
@@ -202,7 +205,7 @@ static void put_measures(struct dot_writer *w, const struct cost_function *f)
     }
     if (labels & DOT_TOTAL_SHARE)
         output_format(w->out, "\\n%.2f%%", shown_percent(f->total, w->c->total));
-    put_change(w, f->total, f->base_total);
+    put_change(w, "", f->total, f->base_total);
     if (labels & DOT_SELF) {
         output_text(w->out, "\\n(");
         put_weight(w, f->self);
@@ -245,24 +248,28 @@ static void put_function(struct dot_writer *w, uint32_t id)
     put_box_name(w, f->name);
     put_measures(w, f);
     put_tooltip(w, f);
-    put_color(w, "color", f->weight, f->total, f->base_total);
-    output_format(w->out, ", fontcolor=\"%s\", fontsize=\"%.2f\"];\n",
-                  text_color(w, f->weight), font_of(w, f->weight));
+    struct dot_rgb box = color_of(w, f->weight, f->total, f->base_total);
+    put_color(w, "color", box);
+    output_format(w->out, ", fontcolor=\"%s\", fontsize=\"%.2f\"];\n", text_color(w, box),
+                  font_of(w, f->weight));
 }
+
+/* Labels are beside the middle of the line: without space, wide lines hide their start. */
+#define BESIDE "  "
 
 static void put_call_label(struct dot_writer *w, const struct cost_call *call)
 {
     const struct cost_function *caller = &w->c->functions[call->caller];
     output_text(w->out, " [label=\"");
     if (call->total >= 0) {
-        output_format(w->out, "%.2f%%", shown_percent(call->total, w->c->total));
+        output_format(w->out, BESIDE "%.2f%%", shown_percent(call->total, w->c->total));
         if (w->o->parent_share)
-            output_format(w->out, "\\n%.2f%% of caller",
+            output_format(w->out, "\\n" BESIDE "%.2f%% of caller",
                           shown_percent(call->total, caller->total));
-        put_change(w, call->total, call->base_total);
+        put_change(w, BESIDE, call->total, call->base_total);
     }
     if (call->count >= 0)
-        output_format(w->out, call->total >= 0 ? "\\n%.0f" TIMES : "%.0f" TIMES,
+        output_format(w->out, "%s" BESIDE "%.0f" TIMES, call->total >= 0 ? "\\n" : "",
                       call->count);
 }
 
@@ -278,9 +285,10 @@ static void put_call(struct dot_writer *w, const struct cost_call *call)
     output_text(w->out, " -> ");
     put_name(w, callee->name);
     output_text(w->out, "\", ");
-    put_color(w, "color", call->weight, total, call->base_total);
+    struct dot_rgb line = color_of(w, call->weight, total, call->base_total);
+    put_color(w, "color", line);
     output_text(w->out, ", ");
-    put_color(w, "fontcolor", call->weight, total, call->base_total);
+    put_color(w, "fontcolor", dot_on_white(line));
     output_format(w->out,
                   ", fontsize=\"%.2f\", penwidth=\"%.2f\", labeldistance=\"%.2f\", "
                   "arrowsize=\"%.2f\"];\n",

@@ -63,4 +63,13 @@ struct dot_rgb dot_color_of(const struct dot_style *s, double weight, double ske
 /* The colour of a change of a share, -1 to 1: blue if it shrank, red if it grew. */
 struct dot_rgb dot_change_color(double change);
 
+/* The relative luminance of WCAG 2, from 0 (black) to 1. */
+double dot_luminance(struct dot_rgb c);
+
+/* Lighter boxes have dark text. */
+#define DOT_LIGHT_BOX 0.24
+
+/* The colour for text on white: darker if it could not be read. */
+struct dot_rgb dot_on_white(struct dot_rgb c);
+
 #endif

@@ -73,3 +73,26 @@ struct dot_rgb dot_change_color(double change)
     strength = strength > 1 ? 1 : strength;
     return from_hsl(change < 0 ? 2.0 / 3 : 0, strength, 0.45, 1);
 }
+
+static double linear(unsigned char v)
+{
+    double x = v / 255.0;
+    return x <= 0.04045 ? x / 12.92 : pow((x + 0.055) / 1.055, 2.4);
+}
+
+double dot_luminance(struct dot_rgb c)
+{
+    return 0.2126 * linear(c.red) + 0.7152 * linear(c.green) + 0.0722 * linear(c.blue);
+}
+
+#define TEXT_LUMINANCE 0.183 /* contrast to white: 4.5, the least of WCAG 2 for text */
+
+struct dot_rgb dot_on_white(struct dot_rgb c)
+{
+    struct dot_rgb dark = c;
+    for (unsigned part = 255; part > 0 && dot_luminance(dark) > TEXT_LUMINANCE; part--)
+        dark = (struct dot_rgb){(unsigned char)(c.red * part / 255),
+                                (unsigned char)(c.green * part / 255),
+                                (unsigned char)(c.blue * part / 255)};
+    return dark;
+}

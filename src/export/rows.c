@@ -18,6 +18,19 @@ double rows_share(const struct rows *r, double weight, size_t event)
     return total != 0 ? 100 * weight / total : 0;
 }
 
+size_t rows_write_percent(double share, char *out)
+{
+    if (share < 0 || share > 1e9)
+        return format_text(out, PERCENT_TEXT_MAX, "%.2f%%", share);
+    long double hundredths = (long double)share * 100; /* exact: 53 + 7 bits */
+    uint64_t whole = (uint64_t)hundredths;
+    long double rest = hundredths - (long double)whole;
+    if (rest > 0.5L || (rest >= 0.5L && whole % 2))
+        whole++;
+    return format_text(out, PERCENT_TEXT_MAX, "%llu.%02u%%",
+                       (unsigned long long)(whole / 100), (unsigned)(whole % 100));
+}
+
 static bool has_samples(const struct profile *p, event_id event)
 {
     for (size_t i = 0; i < p->sample_count; i++)
@@ -105,9 +118,7 @@ double rows_figure(const struct rows *r, const struct breakdown_row *row, unsign
     struct breakdown_figures figures = breakdown_figures(&r->b, row, event);
     if (column == ROWS_SAMPLES)
         return (double)figures.samples;
-    bool total =
-        column == ROWS_PERIOD ? r->o->rows->by.children : column == ROWS_CHILDREN;
-    return total ? figures.total : figures.self;
+    return column == ROWS_CHILDREN ? figures.total : figures.self;
 }
 
 /* Figures of the first event at which they differ, the one that sorts rows before it. */
@@ -197,6 +208,81 @@ static bool sort_rows(struct rows *r)
     return true;
 }
 
+/* --- Callers before callees ------------------------------------------------------------ */
+
+/* Rows of the same threads, by their call graphs. */
+struct ties {
+    const struct rows *r;
+    const uint32_t *depths, *ranks; /* by row */
+};
+
+static double total_of(const struct rows *r, uint32_t row)
+{
+    return breakdown_figures(&r->b, &r->b.rows[row], r->b.sorted_by).total;
+}
+
+static bool caller_first(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ties *t = context;
+    uint32_t group = t->r->b.rows[a].group, other = t->r->b.rows[b].group;
+    double x = total_of(t->r, a), y = total_of(t->r, b);
+    bool longest = t->r->o->rows->graph.order == CHAINS_CALLER;
+    if (x > y || x < y)
+        return x > y;
+    if (group != other)
+        return group < other;
+    if (t->depths[a] != t->depths[b])
+        return (t->depths[a] < t->depths[b]) != longest;
+    return t->ranks[a] < t->ranks[b];
+}
+
+/* Puts the rows of each group at the positions of the group, in the order of `sorted`, which
+ * has the rows from `first` up to `end` by group. */
+static void assign_ties(struct rows *r, const uint32_t *sorted, uint32_t *next,
+                        size_t first, size_t end)
+{
+    for (size_t i = end; i-- > first;)
+        next[r->b.rows[sorted[i]].group] = (uint32_t)i;
+    for (size_t i = first; i < end; i++)
+        r->order[i] = sorted[next[r->b.rows[r->order[i]].group]++];
+}
+
+static bool sort_ties(struct rows *r)
+{
+    size_t count = r->b.row_count, first = 0;
+    struct arena *a = &r->b.arena;
+    uint32_t *depths = arena_alloc(a, count * sizeof *depths);
+    uint32_t *ranks = arena_alloc(a, count * sizeof *ranks);
+    uint32_t *sorted = arena_alloc(a, count * sizeof *sorted);
+    uint32_t *scratch = arena_alloc(a, count * sizeof *scratch);
+    uint32_t *next = arena_alloc(a, (r->b.group_count + 1) * sizeof *next);
+    struct ties t = {r, depths, ranks};
+    if (!depths || !ranks || !sorted || !scratch || !next)
+        return false;
+    for (uint32_t i = 0; i < r->count; i++) {
+        sorted[i] = r->order[i];
+        ranks[sorted[i]] = i;
+        depths[sorted[i]] = chain_trees_depth(&r->graphs, sorted[i]);
+    }
+    sort_u32(sorted, r->count, scratch, caller_first, &t);
+    for (size_t i = 1; i <= r->count; i++) {
+        if (i < r->count && total_of(r, sorted[i]) >= total_of(r, sorted[first]))
+            continue;
+        assign_ties(r, sorted, next, first, i);
+        first = i;
+    }
+    return true;
+}
+
+/* Of rows with equal totals and the same threads, the caller comes before its callees, as
+ * in perf: the longest path below it, or the shortest above it. */
+static bool sort_callers(struct rows *r)
+{
+    const struct rows_options *o = r->o->rows;
+    bool requested = o->graph.order != CHAINS_NONE && o->by.children && !o->order.count;
+    return !requested || r->count == 0 || sort_ties(r);
+}
+
 bool rows_init(struct rows *r, const struct profile *p,
                const struct export_options *options, event_id event, struct error *err)
 {
@@ -206,12 +292,14 @@ bool rows_init(struct rows *r, const struct profile *p,
         return false;
     r->order = r->b.order;
     r->count = r->b.row_count - 1;
-    if (!sort_rows(r) || !choose_rows(r))
-        return error_memory(err);
     struct chain_tree_options graph = o->graph;
-    if (o->style < GRAPH_FLAT) /* a path has the weight that ends in it */
+    if (o->style == GRAPH_TREE) /* a path has the weight that ends in it */
         graph.min_weight = o->graph_percent / 100 * r->b.total;
-    return graph.order == CHAINS_NONE || chain_trees_init(&r->graphs, &r->b, &graph, err);
+    else if (o->style == GRAPH_FRACTAL)
+        graph.min_share = o->graph_percent / 100;
+    if (graph.order != CHAINS_NONE && !chain_trees_init(&r->graphs, &r->b, &graph, err))
+        return false;
+    return (sort_rows(r) && sort_callers(r) && choose_rows(r)) || error_memory(err);
 }
 
 void rows_deinit(struct rows *r)

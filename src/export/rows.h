@@ -30,6 +30,11 @@ double rows_figure(const struct rows *r, const struct breakdown_row *row, unsign
 /* In percent of the event's weights; 0 if it has none. */
 double rows_share(const struct rows *r, double weight, size_t event);
 
+/* Writes "12.34%" and a zero as printf does: halves are rounded to even digits, as in perf.
+ * Returns the length. */
+#define PERCENT_TEXT_MAX 32
+size_t rows_write_percent(double share, char *out);
+
 /* An event of the rows. */
 struct rows_event {
     event_id id;

@@ -4,7 +4,6 @@
 #include "base/visible.h"
 #include "export/rows.h"
 
-#define CELL_MAX MEASURE_TEXT_MAX
 #define FIGURE_WIDTH 8  /* of "Overhead" and "Children" */
 #define WEIGHT_WIDTH 12 /* of "Samples" and "Period", as in perf */
 #define LAST_MIN 24
@@ -18,9 +17,7 @@ static const char *const headings[] = {"Command",       "Pid:Command",   "Tid:Co
 struct layout {
     struct rows *rows;
     struct output *out;
-    struct measure *measures; /* by event */
-    struct output cell;       /* the text of one cell */
-    char period[CELL_MAX];    /* its heading */
+    struct output cell; /* the text of one cell */
     size_t widths[ROWS_COLUMNS_MAX];
 };
 
@@ -39,12 +36,11 @@ static bool is_share(unsigned column)
     return column < ROWS_SAMPLES;
 }
 
-static const char *heading_of(const struct layout *l, unsigned column)
+static const char *heading_of(unsigned column)
 {
-    static const char *const figures[] = {"Children", "Self", "Overhead", "Samples"};
-    if (column >= ROWS_KEYS)
-        return headings[key_of(column)];
-    return column == ROWS_PERIOD ? l->period : figures[column];
+    static const char *const figures[] = {"Children", "Self", "Overhead", "Samples",
+                                          "Period"};
+    return column >= ROWS_KEYS ? headings[key_of(column)] : figures[column];
 }
 
 /* The printable text of a cell, valid until the next call. */
@@ -73,10 +69,18 @@ static size_t longest_cell(struct layout *l, enum breakdown_key key)
     return longest;
 }
 
-/* Of one event. */
-static size_t figure_width(unsigned column)
+/* The width that the options give to a column, or 0. */
+static size_t fixed_width(const struct layout *l, unsigned number)
 {
-    return is_share(column) ? FIGURE_WIDTH : WEIGHT_WIDTH;
+    return options_of(l)->widths[number];
+}
+
+/* Of one event. */
+static size_t figure_width(const struct layout *l, unsigned number)
+{
+    size_t fixed = fixed_width(l, number);
+    bool share = is_share(options_of(l)->columns.items[number]);
+    return fixed ? fixed : share ? FIGURE_WIDTH : WEIGHT_WIDTH;
 }
 
 static size_t figures_width(const struct layout *l)
@@ -85,7 +89,7 @@ static size_t figures_width(const struct layout *l)
     size_t width = 0;
     for (unsigned i = 0; i < c->count; i++)
         if (c->items[i] < ROWS_KEYS)
-            width += 2u + l->rows->events * figure_width(c->items[i]);
+            width += 2u + l->rows->events * figure_width(l, i);
     return width;
 }
 
@@ -99,15 +103,16 @@ static void measure_cells(struct layout *l)
     for (unsigned i = 0; i < c->count; i++) {
         unsigned column = c->items[i];
         if (column < ROWS_KEYS) {
-            l->widths[i] = l->rows->events * figure_width(column);
+            l->widths[i] = l->rows->events * figure_width(l, i);
             continue;
         }
+        size_t fixed = fixed_width(l, i);
         size_t longest = longest_cell(l, key_of(column)), room = width / 4;
         if (i + 1 == c->count)
             room = width > taken + 2 + LAST_MIN ? width - taken - 2 : LAST_MIN;
         if (!width)
             room = COLUMN_MAX;
-        l->widths[i] = longest > room ? room : longest;
+        l->widths[i] = fixed ? fixed : longest > room ? room : longest;
         taken += 2 + l->widths[i];
     }
 }
@@ -127,7 +132,7 @@ static void write_plain_headings(struct layout *l)
     output_text(l->out, "# ");
     for (unsigned i = 0; i < o->columns.count; i++)
         output_format(l->out, "%s%s", i ? o->separator : "",
-                      heading_of(l, o->columns.items[i]));
+                      heading_of(o->columns.items[i]));
     output_char(l->out, '\n');
 }
 
@@ -136,8 +141,10 @@ static void write_headings(struct layout *l)
     const struct rows_columns *c = &options_of(l)->columns;
     for (unsigned i = 0; i < c->count; i++) {
         bool is_key = c->items[i] >= ROWS_KEYS, last = i + 1 == c->count;
-        struct str text = str_head(str_of(heading_of(l, c->items[i])), l->widths[i]);
-        int room = (int)(l->widths[i] - text.len);
+        struct str text = str_of(heading_of(c->items[i]));
+        if (is_key)
+            text = str_head(text, l->widths[i]);
+        int room = l->widths[i] > text.len ? (int)(l->widths[i] - text.len) : 0;
         output_format(l->out, "%s%*s%.*s%*s", i ? "  " : "# ", is_key ? 0 : room, "",
                       STR_ARG(text), is_key && !last ? room : 0, "");
     }
@@ -153,12 +160,10 @@ static void write_headings(struct layout *l)
 
 static void write_percent(struct layout *l, double weight, size_t event, size_t width)
 {
-    char digits[NUMBER_TEXT_MAX + 1];
+    char digits[PERCENT_TEXT_MAX];
     double share = rows_share(l->rows, weight, event);
     const char *colour = table_percent_colour(l->rows->o, share);
-    size_t length = number_write_fixed(share, 2, digits);
-    digits[length++] = '%';
-    digits[length] = 0;
+    size_t length = rows_write_percent(share, digits);
     output_format(l->out, "%*s%s%s%s", (int)(width > length ? width - length : 0), "",
                   colour, digits, colour[0] ? TABLE_COLOUR_END : "");
 }
@@ -174,21 +179,20 @@ static void write_plain_text(struct layout *l, struct str text, struct str separ
     }
 }
 
+/* Weights are shown as they are, as in perf: in ns, bytes or counts. */
 static void write_figure(struct layout *l, const struct breakdown_row *row,
                          unsigned column, size_t event, size_t width)
 {
     double figure = rows_figure(l->rows, row, column, event);
-    char digits[CELL_MAX];
     if (is_share(column)) {
         write_percent(l, figure, event, width);
         return;
     }
-    size_t length =
-        column == ROWS_SAMPLES
-            ? number_write_u64(breakdown_figures(&l->rows->b, row, event).samples, digits)
-            : measure_write(&l->measures[event], figure, digits);
-    output_format(l->out, "%*s%.*s", (int)(width > length ? width - length : 0), "",
-                  (int)length, digits);
+    l->cell.used = 0;
+    output_double(&l->cell, figure);
+    struct str digits = output_contents(&l->cell);
+    output_format(l->out, "%*s%.*s", (int)(width > digits.len ? width - digits.len : 0),
+                  "", STR_ARG(digits));
 }
 
 /* The figures of all events, one after the other; aligned if `width` is not 0. */
@@ -214,11 +218,14 @@ static void write_plain_row(struct layout *l, const struct breakdown_row *row)
     }
 }
 
-/* Writes a text in at most `width` columns if the width is limited; returns its
+/* Writes the text of a column in at most its width if that is limited; returns its
  * columns. */
-static size_t write_text(const struct layout *l, struct str text, size_t width)
+static size_t write_text(const struct layout *l, struct str text, unsigned number)
 {
-    if (l->rows->o->width)
+    size_t width = l->widths[number];
+    if (fixed_width(l, number)) /* as perf: the start of the text */
+        text = visible_head(text, width);
+    else if (l->rows->o->width)
         return visible_print_cut(l->out, text, width);
     visible_print(l->out, text);
     return visible_columns(text);
@@ -231,10 +238,10 @@ static void write_aligned_row(struct layout *l, const struct breakdown_row *row)
         size_t width = l->widths[i];
         output_text(l->out, "  ");
         if (c->items[i] < ROWS_KEYS) {
-            write_figures(l, row, c->items[i], figure_width(c->items[i]));
+            write_figures(l, row, c->items[i], figure_width(l, i));
             continue;
         }
-        size_t used = write_text(l, cell_text(l, row, key_of(c->items[i])), width);
+        size_t used = write_text(l, cell_text(l, row, key_of(c->items[i])), i);
         if (i + 1 < c->count && used < width)
             output_format(l->out, "%*s", (int)(width - used), "");
     }
@@ -277,17 +284,6 @@ static void write_rest(const struct layout *l)
 
 /* --- Events ------------------------------------------------------------------------ */
 
-static bool has_fractions(const struct profile *p, event_id event)
-{
-    for (size_t i = 0; i < p->sample_count; i++) {
-        double v = p->samples[i].weight;
-        if (p->samples[i].event == event && v < 9e15 && v > -9e15 &&
-            v != (double)(int64_t)v)
-            return true;
-    }
-    return false;
-}
-
 static void write_event(const struct layout *l)
 {
     const struct rows *r = l->rows;
@@ -312,30 +308,10 @@ static void write_event(const struct layout *l)
     output_text(l->out, "\n#\n");
 }
 
-/* The events of a group have different units: their weights are shown as they are. */
-static bool choose_measures(struct layout *l)
-{
-    const struct rows *r = l->rows;
-    const struct profile *p = r->b.p;
-    l->measures = arena_zalloc(&l->rows->b.arena, r->events, sizeof *l->measures);
-    for (size_t i = 0; l->measures && i < r->events; i++) {
-        struct rows_event e = rows_event(r, i);
-        enum unit unit = r->events > 1 ? UNIT_COUNT : (enum unit)p->events[e.id].unit;
-        l->measures[i] = measure_for(unit, e.total, has_fractions(p, e.id));
-    }
-    if (!l->measures)
-        return false;
-    const char *unit = l->measures[0].unit;
-    format_text(l->period, sizeof l->period, unit[0] ? "Period %s" : "Period", unit);
-    return true;
-}
-
 static bool write_rows(struct rows *r, struct output *out, struct error *err)
 {
     struct layout l = {.rows = r, .out = out, .cell = OUTPUT_BUFFER};
     bool ok = true;
-    if (!choose_measures(&l))
-        return error_memory(err);
     measure_cells(&l);
     write_event(&l);
     if (r->o->rows->separator)

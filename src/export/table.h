@@ -63,6 +63,8 @@ struct rows_options {
     uint32_t group_sort;   /* the event that sorts rows, from 0 */
     bool relative;         /* shares of what the filters include */
     const char *separator; /* between columns, which are not aligned; or NULL */
+    bool named; /* rows begin with their function: call graphs do not repeat it */
+    uint16_t widths[ROWS_COLUMNS_MAX]; /* of columns; 0: as wide as their texts */
 };
 
 struct table_options {

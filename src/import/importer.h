@@ -38,6 +38,8 @@ struct import_options {
     bool addresses; /* keep addresses of frames without symbol; with `every_address`, of
                        all frames */
     bool every_address;
+    bool tracepoints;    /* recordings: a tracepoint without a stack has its function; in
+                            lines of perf script it has none */
     bool lines;          /* read source files and lines, if the input has them */
     bool offsets;        /* keep "+0x1f" in names (DTrace's --includeoffset) */
     bool signatures;     /* keep argument lists in names, see model/name.h */

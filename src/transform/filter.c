@@ -12,7 +12,9 @@ struct filter {
     frame_id *outermost;    /* by stack; NULL without a filter by comm */
     unsigned char *frames;  /* by frame: it matches as a comm */
     unsigned char *labels;  /* by label set: its samples remain; NULL: all do */
-    uint64_t start, end;
+    struct {
+        uint64_t start, end;
+    } all, spans[TIME_SPANS_MAX]; /* on the clock of the input */
 };
 
 /* `none`: the number is unknown, so it is in no set. */
@@ -243,25 +245,51 @@ static bool check_labels(const struct profile *p, const struct transform_words *
 
 /* --- Time --------------------------------------------------------------------------- */
 
-static bool resolve_times(struct filter *f, const struct facts *facts, struct error *err)
+static bool has_times(const struct filter_options *o)
 {
-    const struct filter_options *o = f->o;
-    bool requested = o->start.at || o->end.at;
-    f->start = 0;
-    f->end = UINT64_MAX;
-    if (!requested)
-        return true;
-    if (facts->time_first == TIME_NONE)
-        return error_set(err, "the input has no times to filter by");
-    if (o->start.at)
-        f->start = time_point_resolve(&o->start, facts->time_first, facts->time_last);
-    if (o->end.at)
-        f->end = time_point_resolve(&o->end, facts->time_first, facts->time_last);
-    if (f->start < f->end)
-        return true;
+    return o->start.at || o->end.at || o->spans.count;
+}
+
+static uint64_t resolve(const struct time_point *t, const struct facts *facts,
+                        uint64_t missing)
+{
+    return t->at ? time_point_resolve(t, facts->time_first, facts->time_last) : missing;
+}
+
+static bool ends_early(const struct facts *facts, struct error *err)
+{
     error_set(err, "the time range ends before it begins");
     return error_hint(err, "the input is from %.6f to %.6f",
                       (double)facts->time_first / 1e9, (double)facts->time_last / 1e9);
+}
+
+static bool resolve_times(struct filter *f, const struct facts *facts, struct error *err)
+{
+    const struct filter_options *o = f->o;
+    if (!has_times(o))
+        return true;
+    if (facts->time_first == TIME_NONE)
+        return error_set(err, "the input has no times to filter by");
+    f->all.start = resolve(&o->start, facts, 0);
+    f->all.end = resolve(&o->end, facts, UINT64_MAX);
+    if (f->all.start >= f->all.end)
+        return ends_early(facts, err);
+    for (size_t i = 0; i < o->spans.count; i++) {
+        f->spans[i].start = resolve(&o->spans.items[i].start, facts, 0);
+        f->spans[i].end = resolve(&o->spans.items[i].end, facts, UINT64_MAX);
+        if (f->spans[i].start >= f->spans[i].end)
+            return ends_early(facts, err);
+    }
+    return true;
+}
+
+/* What is live at the end of a span began before it, too. */
+static bool is_in_time(const struct filter *f, uint64_t time, bool since_start)
+{
+    bool within = f->o->spans.count == 0;
+    for (size_t i = 0; !within && i < f->o->spans.count; i++)
+        within = (since_start || time >= f->spans[i].start) && time < f->spans[i].end;
+    return within && (since_start || time >= f->all.start) && time < f->all.end;
 }
 
 /* --- The whole ---------------------------------------------------------------------- */
@@ -276,12 +304,10 @@ static bool sample_stays(const struct rewrite *r, struct sample *s)
         return false;
     if (!number_stays(&o->cpus, &o->drop_cpus, s->cpu, s->cpu == CPU_NONE))
         return false;
-    if (!o->start.at && !o->end.at)
+    if (!has_times(o))
         return true;
-    /* what is live at the end of the span began before it, too */
     bool since_start = r->from->events[s->event].kind == EVENT_LIVE;
-    return s->time != TIME_NONE && (since_start || s->time >= f->start) &&
-           s->time < f->end;
+    return s->time != TIME_NONE && is_in_time(f, s->time, since_start);
 }
 
 /* Unknown numbers cannot be filtered by. */
@@ -307,7 +333,7 @@ static bool filter_requested(const struct transform_options *o)
     return f->events.count || f->drop_events.count || f->labels.count ||
            f->drop_labels.count || f->comms.count || f->drop_comms.count ||
            f->pids.count || f->drop_pids.count || f->tids.count || f->drop_tids.count ||
-           f->cpus.count || f->drop_cpus.count || f->start.at || f->end.at;
+           f->cpus.count || f->drop_cpus.count || has_times(f);
 }
 
 static bool filter_run(const struct profile *from, const struct transform_options *o,

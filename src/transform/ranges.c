@@ -167,8 +167,12 @@ static bool parse_range(struct str text, struct time_point *start, struct time_p
                         struct error *err)
 {
     struct str stop = text, from = str_cut(&stop, ',');
-    return (from.len == 0 || time_point_parse(from, start, err)) &&
-           (stop.len == 0 || time_point_parse(stop, end, err));
+    if ((from.len && !time_point_parse(from, start, err)) ||
+        (stop.len && !time_point_parse(stop, end, err)))
+        return false;
+    if (end->at == TIME_POINT_CLOCK || end->at == TIME_POINT_FROM_FIRST)
+        end->ns = add_clamped(end->ns, 1); /* STOP itself is in the range */
+    return true;
 }
 
 static bool ends_first(const struct time_point *start, const struct time_point *end)
@@ -179,14 +183,34 @@ static bool ends_first(const struct time_point *start, const struct time_point *
                                            : start->ns >= end->ns;
 }
 
-bool time_span_parse(struct str text, struct time_point *start, struct time_point *end,
+static bool add_span(struct time_spans *spans, struct str text, bool is_slice,
                      struct error *err)
 {
-    bool is_slice = str_has(text, STR("%-")) || str_has(text, STR("%/"));
-    *start = *end = (struct time_point){.at = TIME_POINT_NONE};
-    if (is_slice ? !parse_slice(text, start, end, err)
-                 : !parse_range(text, start, end, err))
+    struct time_point start = {.at = TIME_POINT_NONE}, end = start;
+    if (spans->count == TIME_SPANS_MAX)
+        return error_set(err, "more than %d ranges of time", TIME_SPANS_MAX);
+    if (is_slice ? !parse_slice(text, &start, &end, err)
+                 : !parse_range(text, &start, &end, err))
         return false;
-    return !ends_first(start, end) ||
-           error_set(err, "'%.*s' ends before it begins", STR_ARG(text));
+    if (ends_first(&start, &end))
+        return error_set(err, "'%.*s' ends before it begins", STR_ARG(text));
+    spans->items[spans->count].start = start;
+    spans->items[spans->count++].end = end;
+    return true;
+}
+
+bool time_spans_parse(struct str text, struct time_spans *spans, struct error *err)
+{
+    spans->count = 0;
+    while (text.len) {
+        struct str word = str_cut(&text, ' ');
+        bool is_slice = str_has(word, STR("%-")) || str_has(word, STR("%/"));
+        while (word.len) {
+            struct str one = is_slice ? str_cut(&word, ',') : word;
+            word = is_slice ? word : STR("");
+            if (!add_span(spans, one, is_slice, err))
+                return false;
+        }
+    }
+    return spans->count || error_set(err, "the list of times is empty");
 }

@@ -48,6 +48,16 @@ struct time_point {
     double percent; /* of the time from the first sample to the last */
 };
 
+#define TIME_SPANS_MAX 64
+
+/* A span includes its start and excludes its end. */
+struct time_spans {
+    struct {
+        struct time_point start, end;
+    } items[TIME_SPANS_MAX];
+    size_t count; /* 0: all times */
+};
+
 /* If items to keep are given, all others are dropped; items to drop are dropped. Names of
  * events and comms may contain the wildcards '*' and '?'. A time range includes its
  * `start` and excludes its `end`. Of an event that is live, all samples before `end`
@@ -63,6 +73,7 @@ struct filter_options {
     struct number_set tids, drop_tids;
     struct number_set cpus, drop_cpus;
     struct time_point start, end;
+    struct time_spans spans; /* and in one of these */
 };
 
 struct strip_options {
@@ -117,6 +128,7 @@ struct transform_options {
     bool wall;              /* running and waiting in one event, see wall.c */
     bool latency;           /* time by the number of running threads, see latency.c */
     const char *wall_event; /* the event of running; NULL: the first */
+    uint32_t max_stack;     /* frames of a stack that remain, the innermost; 0: all */
     enum group_by group;
     const char *group_label; /* GROUP_LABEL: the key */
     enum collapse collapse;
@@ -186,9 +198,9 @@ bool number_set_has(const struct number_set *set, uint64_t number);
  * first sample), "20%". */
 bool time_point_parse(struct str text, struct time_point *out, struct error *err);
 
-/* "START,STOP", either of which may be missing; "10%-20%"; "10%/2": the second tenth. */
-bool time_span_parse(struct str text, struct time_point *start, struct time_point *end,
-                     struct error *err);
+/* Replaces *spans: "START,STOP", either of which may be missing and STOP is included; several
+ * with spaces between; or shares: "10%-20%,30%-40%", "10%/2" (the second tenth). */
+bool time_spans_parse(struct str text, struct time_spans *spans, struct error *err);
 
 /* The time on the clock of an input whose samples are from `first` to `last`. The last
  * sample is before 100 percent. */

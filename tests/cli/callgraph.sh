@@ -51,7 +51,7 @@ box 'a\\n0.33'
 status 0 stoke callgraph -q --show-samples in
 box 'idle\\n99.00%\\n(99.00%)\\n990×'
 status 0 stoke callgraph -q -n 0 -e 0 --parent-percentage in
-says '"0.80%\\n100.00% of caller"\|"0.90%\\n100.00% of caller"\|"0.10%\\n100.00% of caller"' out
+says '"  0.80%\\n  100.00% of caller"\|"  0.90%\\n  100.00% of caller"\|"  0.10%\\n  100.00% of caller"' out
 echo 'a::long_name_of_a_space::inner(int, a::long_name_of_a_space::type) 1' >long
 status 0 stoke callgraph -q -w long
 box 'a::long_name_of_a_space::\\ninner(int, \\na::long_name_of_a_space::type)\\n100.00%\\n(100.00%)'
@@ -91,16 +91,16 @@ says 'label="100 Ir"' out
 box 'main\\n100.00%\\n(10.00%)\\n0×'
 box 'even\\n90.00%\\n(40.00%)\\n8×'
 box 'odd\\n50.00%\\n(50.00%)\\n7×'
-says '\[label="90.00%\\n3×"' out
-says '\[label="50.00%\\n7×"' out
-says '\[label="5×"' out
+says '\[label="  90.00%\\n  3×"' out
+says '\[label="  50.00%\\n  7×"' out
+says '\[label="  5×"' out
 for option in --count-samples '--focus main' '--event Ir'; do
     status 0 stoke callgraph -q $option calls.callgrind
     says_not '×' out
     box 'main\\n100.00%\\n([0-9.]*%)'
 done
 status 0 stoke callgraph -q calls.callgrind calls.callgrind
-says '\[label="90.00%\\n6×"' out
+says '\[label="  90.00%\\n  6×"' out
 
 # Numbers of calls that are not numbers are reported; large ones have sums.
 printf '%s\n' 'events: Ir' fn=main '1 10' cfn=a 'calls=-3 1' '1 5' cfn=b 'calls=1e400 1' '1 5' \

@@ -88,13 +88,19 @@ shown_times() {
 }
 [ "$(shown_times --reltime)" = " 0.000000: 0.000003: 0.000008: " ] || fail "$(shown_times --reltime)"
 [ "$(shown_times --deltatime)" = " 0.000000: 0.000003: 0.000005: " ] || fail "$(shown_times --deltatime)"
-[ "$(shown_times --ns)" = "100.000001000: 100.000004000: 100.000009000: " ] || fail "$(shown_times --ns)"
+[ "$(shown_times --ns)" = " 100.000001000: 100.000004000: 100.000009000: " ] || fail "$(shown_times --ns)"
 
 # -C, --pid and --time in tables.
 status 0 stoke fold -q -C 0 --count-samples times.txt
 says 'work 2$' out
 status 0 stoke fold -q --time 100.000004,100.000009 --count-samples times.txt
+says 'work 2$' out
+status 0 stoke fold -q --time 100.000004,100.000008999 --count-samples times.txt
 says 'work 1$' out
+status 0 stoke fold -q --time '0%-10%,90%-100%' --count-samples times.txt
+says 'work 2$' out
+status 0 stoke fold -q --time ',100.000002 100.000008,' --count-samples times.txt
+says 'work 2$' out
 status 0 stoke fold -q --time 100.000004, --count-samples times.txt
 says 'work 2$' out
 status 0 stoke report -q --pid 9-10 --tid 10 --csv times.txt
@@ -150,6 +156,18 @@ has '60.00%--mid'
 has_not '30.00%--leaf'
 rows --max-stack 1 -G
 has_not '%--mid'
+rows --max-stack 2 -g none -s sym
+has '90.00% 90.00% [.] leaf 60.00% 0.00% [.] mid 30.00% 0.00% [.] main'
+rows -s sym -G
+has '90.00% 90.00% [.] leaf | ---main | |--60.00%--mid | leaf'
+has '60.00% 0.00% [.] mid | ---leaf'
+rows --show-total-period -w 0,0,0,2,2,5
+has '90.00% 90.00% 90 we we [.] l'
+rows --no-children --pid 10 -s comm
+has '90.00% web'
+has_not db
+rows --no-children --tid 20 --percentage relative -s comm
+has '100.00% db'
 rows -t, -n
 has '90.00%,90.00%,2,web,web,[.] leaf 90.00%,0.00%,0,web,web,[.] main'
 says '^# Children,Self,Samples,Command,Shared Object,Symbol$' out
@@ -159,7 +177,8 @@ status 2 stoke report -t . calls.txt
 status 2 stoke report -t , --csv calls.txt
 rows -U
 has_not unknown
-says 'excluded by options: 10.00%' out
+has '100.00% 100.00% web web [.] leaf'
+says_not 'excluded by options' out
 rows --percentage relative -c web
 has '100.00% 100.00% web web [.] leaf'
 has '66.67% 0.00% web web [.] mid'
@@ -167,8 +186,10 @@ says 'excluded by options: 10.00%' out
 rows --percentage absolute -c web
 has '90.00% 90.00% web web [.] leaf'
 rows -s time,sym
-has '60.00% 60.00% 1.0 [.] leaf'
-has '30.00% 30.00% 1.1 [.] leaf'
+has '60.00% 60.00% 1.000000 [.] leaf'
+has '30.00% 30.00% 1.100000 [.] leaf'
+rows --ns -s time,sym
+has '30.00% 30.00% 1.100000000 [.] leaf'
 rows -F overhead,sample,sym
 has '90.00% 2 [.] leaf 10.00% 1 [.] [unknown]'
 rows -F overhead_children,comm,period

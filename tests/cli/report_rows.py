@@ -59,14 +59,15 @@ def expected_rows(samples, keys, children, order):
         if not children:
             whole = s["stack"] if order == "caller" else s["stack"][::-1]
             add_path(leaf[3], whole, s["weight"])
-        met = set()
+        positions = collections.defaultdict(list)
         for i, frame in enumerate(s["stack"] if children else []):
-            key = row_of(s, frame, keys)
-            if key in met:
-                continue
-            met.add(key)
+            positions[row_of(s, frame, keys)].append(i)
+        for key, at in positions.items():
             rows[key][1] += s["weight"]
-            part = s["stack"][i:] if order == "caller" else s["stack"][i::-1]
+            if order == "callee":
+                part = s["stack"][at[-1]::-1]
+            else:  # a stack that ends in the row is shown from its outermost function
+                part = s["stack"][at[0] if rows[key] is not leaf else 0:]
             add_path(rows[key][3], part, s["weight"])
     return dict(rows)
 

@@ -112,7 +112,7 @@ cat >want <<'END'
             ---main
 
 END
-status 0 stoke report --no-children -g callee -s sym in.folded
+status 0 stoke report --no-children -g callee -F overhead,sym in.folded
 sed -n '/alloc/,$p' out >got
 same want got
 cat >want <<'END'
@@ -139,7 +139,7 @@ cat >want <<'END'
                           alloc
 
 END
-status 0 stoke report -g -s sym in.folded
+status 0 stoke report -g -F overhead_children,overhead,sym in.folded
 sed -n '/ main$/,$p' out | sed '/^    50.00%    50/,$d' >got
 same want got
 status 0 stoke report -g graph,40,caller -s sym in.folded
@@ -148,9 +148,24 @@ says '--50.00%--emit' out
 status 0 stoke report -gcaller --percent-limit 40 -s sym in.folded
 says_not '--35.71%--' out
 says '^# and 2 more (35.71% self)' out
-status 0 stoke report -g caller --depth 1 -s sym in.folded
+status 0 stoke report -g caller --depth 1 -F overhead_children,sym in.folded
 says '^            ---main$' out
 says_not '%--' out
+# Rows that begin with the function do not repeat it.
+cat >want <<'END'
+    35.71%  [.] alloc
+            |
+            ---parse
+               parse
+               run
+               main
+
+    14.29%  [.] main
+
+END
+status 0 stoke report --no-children -g callee -s sym in.folded
+sed -n '/alloc/,$p' out >got
+same want got
 status 0 stoke report -g none in.folded
 says_not '---' out
 status 0 stoke report --no-children -s sym --limit 1 in.folded
@@ -289,9 +304,9 @@ steps() # WANT OPTION...
     [ "$(sed -n 's/^ *[0-9.]*%  *//p' out | tr '\n' ' ')" = "$steps" ] ||
         fail "--sort time $*: $(cat out)"
 }
-steps '1.1 1.3 '
-steps '1.10 1.15 1.30 ' --time-quantum 50ms
-steps '1.0 ' --time-quantum 1s
+steps '1.100000 1.300000 '
+steps '1.100000 1.150000 1.300000 ' --time-quantum 50ms
+steps '1.000000 ' --time-quantum 1s
 for wrong in 250 0ms x '' 90000s; do
     status 2 stoke report --sort time --time-quantum "$wrong" times.txt
     says "invalid time '$wrong'"

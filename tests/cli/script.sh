@@ -171,8 +171,9 @@ expected_samples=6 count --comms 'worker*,child' --pid 100,200
 expected_samples=3 count --tid 101
 expected_samples=1 count --cpu 1
 expected_samples=1 count --event context-switches
-expected_samples=4 count --time 0.000002,0.000003
-expected_samples=4 count --time ,0.000003
+expected_samples=5 count --time 0.000002,0.000003
+expected_samples=5 count --time ,0.000003
+expected_samples=4 count --time ,0.000002999
 expected_samples=22 count -i "$data/file.in" -i
 
 # How many files are missing, in words for one and for many.
@@ -217,7 +218,7 @@ chosen_by 10%-30% '1001 1002'
 chosen_by 10%/2 '1001'
 chosen_by 20%/5 '1008 1009 1010'
 chosen_by 0%-10%,90%-100% '1000 1009 1010'
-chosen_by '20%/1,40%-50% 0.001007,0.001008' '1000 1001 1004 1007'
+chosen_by '20%/1,40%-50% 0.001007,0.001008' '1000 1001 1004 1007 1008'
 chosen_by 80%, '1008 1009 1010'
 status 0 stoke script -q --event cycles timed.data
 says 'cycles:HG' out

@@ -46,7 +46,7 @@ EMPTY = "callgrind/empty.callgrind"
 
 def key_and_values(label):
     """The words of a label, and its shares and numbers of calls."""
-    lines = label.replace("&amp;", "&").split("\\n")
+    lines = [line.strip() for line in label.replace("&amp;", "&").split("\\n")]
     value = re.compile("^\\(?([\\d.]+)(%|\u00d7)\\)?$")
     found = [value.match(line) for line in lines]
     return ([line for line, match in zip(lines, found) if not match],

@@ -52,6 +52,18 @@ bool load_parse_limit(const char *text, void *value, struct error *err)
     return true;
 }
 
+static bool parse_demangle(const char *text, void *value, struct error *err)
+{
+    for (int i = 0; demangle_choices[i]; i++) {
+        if (strcmp(text, demangle_choices[i]) == 0) {
+            *(int *)value = i;
+            return true;
+        }
+    }
+    error_set(err, "invalid value '%s'", text);
+    return error_hint(err, "one of: simple, no, full");
+}
+
 const struct option load_options[] = {
     {"format", 0, "NAME", "input format (default: detected from the content)",
      OPTION_PARSED, OFF(format), .parse = load_parse_format},
@@ -88,7 +100,10 @@ const struct option load_options[] = {
     {"no-debuginfod", 0, NULL, "do not query the servers in $DEBUGINFOD_URLS",
      OPTION_FLAG, OFF(symbols.no_debuginfod)},
     {"demangle", 0, "HOW", "how to demangle C++ and Rust names (default: simple)",
-     OPTION_CHOICE, OFF(symbols.demangle), demangle_choices},
+     OPTION_PARSED, OFF(symbols.demangle), demangle_choices, .parse = parse_demangle,
+     .fallback = "simple"},
+    {"no-demangle", 0, NULL, "same as --demangle no", OPTION_SET, OFF(symbols.demangle),
+     .value = 1}, /* its index in demangle_choices */
     {"at", 0, "SPAN",
      "history of stoke daemon instead of a file: 14:30..14:35, -5m, 2026-11-23",
      OPTION_LIST, OFF(history.at)},

@@ -106,14 +106,11 @@ const struct option perf_report_options[] = {
     IGNORED("asm-raw", 0),
     IGNORED("source", 0),
     IGNORED("inline", 0),
-    IGNORED("ns", 0),
     IGNORED("skip-empty", 0),
     IGNORED("demangle-kernel", 0),
-    IGNORED("full-source-path", 0),
     IGNORED("ignore-vmlinux", 0),
     IGNORED("show-ref-call-graph", 0),
     IGNORED("disable-order", 0), /* samples are sorted by time where it matters */
-    IGNORED_VALUE("column-widths", 'w', "LIST"),
     IGNORED_VALUE("stdio-color", 0, "MODE"),
     IGNORED_VALUE("pretty", 0, "KEY"),
     IGNORED_VALUE("objdump", 0, "PATH"),
@@ -156,7 +153,6 @@ const struct option perf_script_options[] = {
     IGNORED("all-cpus", 'a'),
     IGNORED("inline", 0),
     IGNORED("demangle-kernel", 0),
-    IGNORED("full-source-path", 0),
     IGNORED("show-kernel-path", 0),
 
     INSTEAD("header", 0, BY_INFO),

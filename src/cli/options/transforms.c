@@ -28,10 +28,9 @@ static bool parse_time(const char *text, void *value, struct error *err)
     return time_point_parse(str_of(text), value, err);
 }
 
-static bool parse_span(const char *text, void *value, struct error *err)
+static bool parse_spans(const char *text, void *value, struct error *err)
 {
-    struct filter_options *filter = value;
-    return time_span_parse(str_of(text), &filter->start, &filter->end, err);
+    return time_spans_parse(str_of(text), value, err);
 }
 
 /* In the order of the enums in transform.h. */
@@ -88,8 +87,10 @@ const struct option transforms_options[] = {
      TIME(filter.start)},
     {"end", 0, "TIME", "only samples before this time", TIME(filter.end)},
     {"time", 0, "START,STOP",
-     "like --start and --end; or 10%-20%, or 10%/2: the second tenth", OPTION_PARSED,
-     OFF(filter), .parse = parse_span},
+     "only samples from START to STOP, as --start; or shares: 10%-20%,30%-40%, 10%/2 "
+     "(the "
+     "second tenth)",
+     OPTION_PARSED, OFF(filter.spans), .parse = parse_spans},
     {"focus", 0, "PATTERN",
      "keep stacks with a matching frame (repeated: all must match)", PATTERN(focus)},
     {"ignore", 0, "PATTERN", "drop stacks with a matching frame", PATTERN(ignore)},
@@ -148,7 +149,8 @@ const struct option transforms_options[] = {
 void transforms_prepare(const struct transforms_settings *t, struct load_settings *load)
 {
     const struct filter_options *f = &t->options.filter;
-    load->keep |= f->start.at || f->end.at || f->cpus.count || f->drop_cpus.count;
+    load->keep |=
+        f->start.at || f->end.at || f->spans.count || f->cpus.count || f->drop_cpus.count;
     load->keep |= t->options.wall || t->options.latency;
     load->events_apart |=
         f->events.count || f->drop_events.count || t->options.wall || t->options.latency;

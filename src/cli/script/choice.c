@@ -12,34 +12,9 @@ static bool too_many(const char *what, int most, struct error *err)
     return error_set(err, "more than %d %s", most, what);
 }
 
-static bool add_range(struct script_times *times, struct str text, struct error *err)
-{
-    struct time_point start, end;
-    if (times->count == SCRIPT_RANGES_MAX)
-        return too_many("ranges of time", SCRIPT_RANGES_MAX, err);
-    if (!time_span_parse(text, &start, &end, err))
-        return false;
-    times->ranges[times->count].start = start;
-    times->ranges[times->count++].end = end;
-    return true;
-}
-
 bool script_times_parse(const char *text, void *value, struct error *err)
 {
-    struct script_times *times = value;
-    struct str rest = str_of(text);
-    times->count = 0;
-    while (rest.len) {
-        struct str word = str_cut(&rest, ' ');
-        bool is_slice = str_has(word, STR("%-")) || str_has(word, STR("%/"));
-        while (word.len) {
-            struct str one = is_slice ? str_cut(&word, ',') : word;
-            word = is_slice ? word : STR("");
-            if (!add_range(times, one, err))
-                return false;
-        }
-    }
-    return times->count || error_set(err, "the list of times is empty");
+    return time_spans_parse(str_of(text), value, err);
 }
 
 bool script_events_parse(const char *text, void *value, struct error *err)
@@ -110,10 +85,10 @@ static void note_sample(struct script_choice *c, const struct script_origin *of)
 static bool is_in_time(struct script_choice *c, uint64_t time,
                        const struct script_span *span)
 {
-    const struct script_times *times = &c->wishes->times;
+    const struct time_spans *times = &c->wishes->times;
     for (size_t i = 0; i < times->count && time != TIME_NONE; i++) {
-        const struct time_point *start = &times->ranges[i].start,
-                                *end = &times->ranges[i].end;
+        const struct time_point *start = &times->items[i].start,
+                                *end = &times->items[i].end;
         bool shares = start->at == TIME_POINT_PERCENT || end->at == TIME_POINT_PERCENT;
         if (shares && !span->known)
             c->span_missing = true;

@@ -7,16 +7,7 @@
 #include "base/strings.h"
 #include "transform/transform.h"
 
-#define SCRIPT_RANGES_MAX 64
 #define SCRIPT_EVENTS_MAX 64
-
-/* A range includes its start and excludes its end. */
-struct script_times {
-    struct {
-        struct time_point start, end;
-    } ranges[SCRIPT_RANGES_MAX];
-    size_t count; /* 0: all times */
-};
 
 struct script_events {
     struct str items[SCRIPT_EVENTS_MAX];
@@ -28,7 +19,7 @@ struct script_wishes {
     const char *symbols, *dsos; /* of the innermost frame; as comms */
     struct script_events events;
     struct number_set pids, tids, cpus;
-    struct script_times times;
+    struct time_spans times;
 };
 
 /* The properties of a sample, or of another record. */
@@ -58,8 +49,7 @@ struct script_choice {
     bool has_output;   /* something is printed */
 };
 
-/* For struct option: "START,STOP", several of them with spaces between, and perf's
- * shares: "10%-20%,30%-40%", "10%/2" (the second tenth). */
+/* For struct option: see time_spans_parse. */
 bool script_times_parse(const char *text, void *times, struct error *err);
 
 /* For struct option: names with commas between them. */

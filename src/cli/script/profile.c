@@ -59,11 +59,13 @@ static void write_frame(const struct writer *w, uint32_t fields, frame_id number
 {
     const struct profile *p = w->p;
     const struct frame *frame = &p->frames[number];
+    struct str file = profile_string(p, frame->file);
     struct script_frame f = {
         .address = frame->address,
+        .in_module = frame->address,
         .name = profile_string(p, frame->name),
         .module = profile_string(p, p->modules[frame->module].path),
-        .file = profile_string(p, frame->file),
+        .file = w->settings->full_paths ? file : str_basename(file),
         .line = frame->line,
         .inlined = frame->kind == FRAME_INLINED,
     };

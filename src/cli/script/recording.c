@@ -311,18 +311,19 @@ static struct script_frame frame_of(const struct perf_location_info *l, bool in_
 {
     bool by_offset = in_chain && !l->by_address;
     return (struct script_frame){.address = (by_offset ? l->address : l->pc) - back,
+                                 .in_module = (l->by_address ? l->pc : l->address) - back,
                                  .module = l->module,
                                  .name = l->symbol,
                                  .file = STR("")};
 }
 
-static void name_frame(struct script_frame *f, const struct perf_location_info *l,
-                       size_t i, uint64_t back)
+static void name_frame(const struct script_recording *r, struct script_frame *f,
+                       const struct perf_location_info *l, size_t i, uint64_t back)
 {
     const struct resolved_frame *at = &l->frames[i],
                                 *outer = &l->frames[l->frame_count - 1];
     f->name = at->name;
-    f->file = at->file;
+    f->file = r->settings->full_paths ? at->file : str_basename(at->file);
     f->line = at->line;
     f->inlined = at->kind == FRAME_INLINED;
     f->offset = outer->offset - back;
@@ -336,7 +337,7 @@ static void write_location(struct script_recording *r, const struct perf_locatio
     uint64_t back = unwound && l->is_call;
     struct script_frame f = frame_of(l, true, back);
     for (size_t i = 0; i<l->frame_count && * left> 0; i++, --*left) {
-        name_frame(&f, l, i, back);
+        name_frame(r, &f, l, i, back);
         script_write_frame(r->out, slot->fields, true, &f);
     }
     if (l->frame_count || *left <= 0)
@@ -351,7 +352,7 @@ static void write_alone(struct script_recording *r, const struct perf_location_i
 {
     struct script_frame f = frame_of(l, false, 0);
     if (l->frame_count)
-        name_frame(&f, l, l->frame_count - 1, 0);
+        name_frame(r, &f, l, l->frame_count - 1, 0);
     output_char(r->out, ' ');
     script_write_frame(r->out, slot->fields, false, &f);
 }

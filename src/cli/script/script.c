@@ -39,7 +39,7 @@ static const struct option script_options[] = {
     {"cpu", 'C', "LIST", "only these CPUs", OPTION_PARSED, OFF(wishes.cpus),
      .parse = transforms_parse_numbers},
     {"time", 0, "START,STOP",
-     "only from START up to STOP: 12.5 (s, by the recording's clock), +1.5, 20%; or "
+     "only from START to STOP: 12.5 (s, by the recording's clock), +1.5, 20%; or "
      "shares: 10%-20%,30%-40%, 10%/2 (the second tenth)",
      OPTION_PARSED, OFF(wishes.times), .parse = script_times_parse},
     {"ns", 0, NULL, "print times in nanoseconds", OPTION_FLAG, OFF(clock.ns)},
@@ -47,6 +47,8 @@ static const struct option script_options[] = {
      OFF(clock.relative)},
     {"deltatime", 0, NULL, "print times since the previous sample", OPTION_FLAG,
      OFF(clock.delta)},
+    {"full-source-path", 0, NULL, "print whole paths of source files", OPTION_FLAG,
+     OFF(full_paths)},
     {"show-mmap-events", 0, NULL, "recordings: also print mappings", OPTION_FLAG,
      OFF(shows_maps)},
     {"show-task-events", 0, NULL,
@@ -158,6 +160,7 @@ static int script_run(void *settings, int file_count, char **files)
         s->load.import.lines |= (s->fields.shown[t] & FIELD_SRCLINE) != 0;
     s->load.keep = true;
     s->load.import.every_address = true;
+    s->load.import.tracepoints = true;
     s->load.import.signatures = true;
     bool ok = load_inputs(&s->load, &s->inputs, &file_count, &files, &err) &&
               print_to(s, s->output ? s->output : "-", file_count, files, &err);

@@ -15,6 +15,7 @@ struct script_settings {
     struct script_wishes wishes;
     int64_t max_stack;
     struct script_clock clock;
+    bool full_paths; /* of source files */
     bool no_chain, shows_maps, shows_tasks, shows_lost;
     bool shows_switches, shows_namespaces, shows_cgroups;
 };

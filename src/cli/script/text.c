@@ -56,7 +56,7 @@ static void write_time(struct output *o, struct script_clock *clock, uint64_t ti
         format_text(text, sizeof text, clock->ns ? "%llu.%09llu" : "%llu.%06llu",
                     (unsigned long long)(ns / 1000000000),
                     (unsigned long long)(ns % 1000000000 / (clock->ns ? 1 : 1000)));
-    write_padded(o, (struct str){text, n}, 12);
+    write_padded(o, (struct str){text, n}, clock->ns ? 15 : 12);
     output_text(o, ": ");
 }
 
@@ -96,13 +96,13 @@ static void write_location(struct output *o, const struct script_frame *f)
         return;
     output_text(o, "\n  ");
     if (f->file.len) {
-        output_str(o, str_basename(f->file));
+        output_str(o, f->file);
         output_format(o, ":%u", f->line);
         return;
     }
     output_str(o, str_basename(f->module));
     output_char(o, '[');
-    write_hex(o, f->address, 0);
+    write_hex(o, f->in_module, 0);
     output_char(o, ']');
 }
 

@@ -55,6 +55,7 @@ bool script_write_record(struct output *o, const struct perf_data *d,
 /* One frame, after its address: " symbol+0xoffset (module)". */
 struct script_frame {
     uint64_t address;
+    uint64_t in_module; /* its address there, shown if the source line is not known */
     struct str name, module, file; /* empty: not known */
     uint64_t offset;
     uint32_t line;

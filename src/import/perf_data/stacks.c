@@ -33,6 +33,7 @@ bool perf_stacks_init(struct perf_profile *p)
         .resolver = p->resolver,
         .spaces = &p->processes.spaces,
         .leaf_only = p->consumer && p->consumer->leaf_only,
+        .tracepoints = p->options->tracepoints,
         .keeps_pc = p->options->every_address || p->options->addresses,
         .every_pc = p->options->every_address,
     };

@@ -360,7 +360,7 @@ static bool walk_known(struct walk *w, struct perf_queued *s)
     s->end = s->has_chain ? (uint8_t)marked_end(s->chain) : UNWIND_WHOLE;
     if (s->has_chain)
         walk_chain(w, s->chain, from_branches);
-    else if (s->has_ip && !s->is_tracepoint) /* as perf shows it */
+    else if (s->has_ip && (settings->tracepoints || !s->is_tracepoint))
         push(w, w->scope, s->ip, false);
     if (from_branches)
         walk_branches(w, s->branches);

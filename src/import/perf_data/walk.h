@@ -86,6 +86,7 @@ struct perf_walk_settings {
     const struct resolver *resolver; /* NULL: dumps are not unwound */
     const struct spaces *spaces;
     bool leaf_only;          /* only the location where the sample was taken */
+    bool tracepoints;        /* also that of tracepoints without a chain */
     bool keeps_pc, every_pc; /* perf_location.pc: the address in the file; as sampled */
 };
 
