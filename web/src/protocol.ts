@@ -276,6 +276,20 @@ export interface MemorySpan {
     leaked?: number; /* allocated in it, and never freed */
 }
 
+/* What allocated the shown blocks of a heap: the functions with most of them. */
+export interface SitesInfo {
+    count: number; /* of all functions */
+    rows: { weight: number; samples: number; beside: number /* all its allocations */; complete: boolean /* each is a sample */; function: FunctionInfo }[];
+}
+
+/* How the bytes of a function grew, over the axis of the tracks. */
+export interface GrowthInfo {
+    event: string;
+    first: number; /* ns: when it first had some */
+    to: number; /* ns: the end of the axis, which begins at 0 */
+    bytes: number[]; /* at the ends of the columns */
+}
+
 /* Lost samples, or a tracepoint. */
 export interface Mark {
     at: number; /* ns */
