@@ -37,8 +37,9 @@ function Numbers({ app, title, self, total, waiting }: { app: App; title: string
     );
 }
 
-/* Self and total of the whole function, with the 95 % confidence intervals of the shares. */
-function KeyFigures({ app, self, total }: { app: App; self: number; total: number }) {
+/* Self and total of the whole function, with the 95 % confidence intervals of the shares. `short`: these
+ * are in the tooltip. */
+function KeyFigures({ app, self, total, short }: { app: App; self: number; total: number; short: boolean }) {
     const shown = app.shown;
     if (!shown)
         return null;
@@ -48,11 +49,13 @@ function KeyFigures({ app, self, total }: { app: App; self: number; total: numbe
             {([["Self", self], ["Total", total]] as const).map(([title, value]) => {
                 const [low, high] = interval(value, shown.total || 1, Math.max(1, shown.samples));
                 const samples = Math.round((value / (shown.total || 1)) * shown.samples);
+                const few = samples < FEW;
+                const exactness = few ? `${count(samples)} ${samples === 1 ? "sample" : "samples"}, too few` : `${shares(low, high)}, ${count(samples)} samples`;
                 return (
-                    <p key={title}>
+                    <p key={title} title={sampled && short ? `${exactness} (the 95 % confidence interval of the share)` : undefined}>
                         <span>{title}</span>
                         <b>{weight(value, shown.unit)}</b> <em>{share(value, shown.total)}</em>
-                        {sampled && <small title="The 95 % confidence interval of the share">{samples < FEW ? `${count(samples)} ${samples === 1 ? "sample" : "samples"}, too few` : `${shares(low, high)}, ${count(samples)} samples`}</small>}
+                        {sampled && (few || !short) && <small title="The 95 % confidence interval of the share">{exactness}</small>}
                     </p>
                 );
             })}
@@ -105,6 +108,22 @@ function locationOf(f: FunctionInfo): string {
 
 const ACTS = [["show-from", "Begin here"], ["focus", "Only stacks with it"], ["hide", "Merge"], ["ignore", "Drop"]] as const;
 
+/* Of the function above its callers; the menu has the others. */
+function HeadActs({ app, of }: { app: App; of: FunctionInfo }) {
+    const owner = ownerFilter(of);
+    return (
+        <p class="acts">
+            <button type="button" onClick={() => void app.filters.add(owner ?? { verb: "focus", text: of.name, exact: true })}>Focus <kbd>f</kbd></button>
+            {of.file && <button type="button" onClick={() => openSource(app, of.file)}>Source <kbd>s</kbd></button>}
+            <button type="button" aria-label="More actions" title="More actions" aria-haspopup="menu" onClick={(event) => {
+                const at = event.currentTarget.getBoundingClientRect();
+                app.menu = { x: at.left, y: at.bottom + 2, function: of, stack: null };
+                app.changed();
+            }}>{"\u22ef"}</button>
+        </p>
+    );
+}
+
 /* Views with the side panel; the functions have their details above the callers, and lines of source
  * are wide. */
 export function sideView(app: App): boolean {
@@ -143,14 +162,14 @@ export function Details({ app, head = false }: { app: App; head?: boolean }) {
                     <span title={shownName(chosen.module)}>{shownName(baseName(chosen.module))}</span>
                     {chosen.kind === "user" ? "" : `${chosen.module ? " \u00b7 " : ""}${chosen.kind}`}
                 </p>
-                <p class="acts">
+                {!head && <p class="acts">
                     {owner && <button type="button" onClick={() => void app.filters.add(owner)}>Only this {chosen.kind}</button>}
                     {!owner && ACTS.map(([verb, title]) => (
                         <button type="button" key={verb} onClick={() => void app.filters.add({ verb, text: chosen.name, exact: true })}>{title}</button>
                     ))}
                     {!owner && <Suppress app={app} of={chosen} />}
                     {app.state.view !== "sandwich" && <button type="button" onClick={() => void openFunction(app, chosen.label)}>Callers and callees</button>}
-                </p>
+                </p>}
             </div>
             {!head && box && box.off !== undefined && (
                 <table class="numbers">
@@ -166,11 +185,12 @@ export function Details({ app, head = false }: { app: App; head?: boolean }) {
             {chosen.self_change && <Compared app={app} title="The function: self" before={chosen.base_self ?? 0} after={chosen.self} change={chosen.self_change} />}
             {chosen.change && <Compared app={app} title="The function: total" before={chosen.base_total ?? 0} after={chosen.total} change={chosen.change} />}
             {!head && box?.total !== undefined && !chosen.change && <Numbers app={app} title="This box" self={box.self ?? 0} total={box.total} waiting={box.waiting} />}
-            {!chosen.change && <KeyFigures app={app} self={chosen.self} total={chosen.total} />}
+            {!chosen.change && <KeyFigures app={app} self={chosen.self} total={chosen.total} short={head} />}
             {!head && app.memory.listed === "leaked" && <Growth app={app} of={chosen} />}
             {!head && box && <Stack app={app} box={box} />}
             {!head && !app.comparedWith && <Neighbours app={app} of={chosen} />}
-            <button type="button" class="icon" aria-label="Close" onClick={() => void app.select(0, null)}>{"\u2715"}</button>
+            {head && <HeadActs app={app} of={chosen} />}
+            {!head && <button type="button" class="icon" aria-label="Close" onClick={() => void app.select(0, null)}>{"\u2715"}</button>}
         </aside>
     );
 }
