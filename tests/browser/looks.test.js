@@ -140,6 +140,20 @@ module.exports = (test) => {
         assert.deepEqual([await chips(page), await names()], [[], before]);
     });
 
+    test("a picture that was asked for before a chart was loaded does not remain", async (bench) => {
+        const page = await report(bench, processes(), "x.perf");
+        await settle(page);
+        await page.evaluate(() => {
+            const view = window.stoke.steered;
+            view.to = view.full * 2;
+            const loading = view.load();
+            view.invalidate(); /* as when the height changes with what is shown */
+            return loading;
+        });
+        await settle(page);
+        assert.deepEqual(await page.evaluate(() => { const { drawn, full } = window.stoke.steered; return drawn.to === full; }), true);
+    });
+
     test("an event of one moment has no heat map, but the reason", async (bench) => {
         const page = await report(bench, processes() + "other 200/200 [000] 1.200000: 5 mark:\n\tff01 main+0x1 (/bin/prog)\n\n", "x.perf");
         await key(page, VIEWS.heat);
