@@ -140,6 +140,25 @@ module.exports = (test) => {
         assert.deepEqual([await chips(page), await names()], [[], before]);
     });
 
+    test("of the spans, the last committed one is marked", async (bench) => {
+        const page = await report(bench, processes(), "x.perf");
+        const looks = () => page.locator(".crumb").evaluateAll((all) => {
+            const mark = document.createElement("i");
+            mark.style.background = "var(--accbg)";
+            document.body.append(mark);
+            const marked = getComputedStyle(mark).backgroundColor;
+            mark.remove();
+            return all.map((one) => getComputedStyle(one).backgroundColor === marked);
+        });
+        assert.deepEqual(await looks(), [true]);
+        await page.evaluate(() => window.stoke.filters.add({ verb: "time", text: "", from: 1e8, to: 3e8 }));
+        await settle(page);
+        assert.deepEqual(await looks(), [false, true]);
+        await page.evaluate(() => window.stoke.tracks.select([1.5e8, 2e8]));
+        await settle(page);
+        assert.deepEqual(await looks(), [false, false, false]); /* the selected one has a dashed edge */
+    });
+
     test("a picture that was asked for before a chart was loaded does not remain", async (bench) => {
         const page = await report(bench, processes(), "x.perf");
         await settle(page);
