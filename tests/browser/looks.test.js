@@ -140,6 +140,12 @@ module.exports = (test) => {
         assert.deepEqual([await chips(page), await names()], [[], before]);
     });
 
+    test("on a telephone, the status is one line, and the current span is lower than its target", async (bench) => {
+        const page = await report(bench, processes(), "x.perf", { viewport: PHONE });
+        const [status, crumb, line] = await page.evaluate(() => [document.querySelector(".status").offsetHeight, document.querySelector(".crumb").offsetHeight, getComputedStyle(document.querySelector(".crumb")).borderTopWidth]);
+        assert.deepEqual([status <= 30, crumb >= 44, line], [true, true, "7px"], `${status} ${crumb}`);
+    });
+
     test("of the spans, the last committed one is marked", async (bench) => {
         const page = await report(bench, processes(), "x.perf");
         const looks = () => page.locator(".crumb").evaluateAll((all) => {

@@ -501,7 +501,7 @@ module.exports = (test) => {
         assert.match((await cells(hot)).join("|"), /^\+30\.0\|\+2\d\.\d\u2026\+3\d\.\d\|1\.20 s\|4\.50 s\|hot/);
         assert.match((await page.locator(".strip").textContent()), /CPU time\+3 s 6 s \u2192 9 s, \+50 %.*600 \u2192 900.*2 functions, 100 % of all changes.*variance over blocks/);
         assert.equal(await page.locator(".changed .row.noise").count(), 2);
-        assert.equal(await page.locator(".changed .row").nth(2).innerText(), "Within noise\n2 functions, together +300 ms");
+        assert.equal(await page.locator(".changed .row").nth(2).innerText(), "Within noise\n2 functions, sum +300 ms");
         const picked = () => page.evaluate(() => window.stoke.chosen?.name ?? "");
         const named = (await page.locator(".changed .row .name").allTextContents()).map((name) => name.replace(/prog$/, ""));
         await page.locator(".changed .row").nth(1).click();

@@ -92,7 +92,7 @@ export interface ComparisonInfo {
     sides: { event: string; samples: number; timed: boolean; block: number }[]; /* before, after; block in ns */
     found: number; /* functions whose self share changed by more than noise */
     others: number;
-    noise: number; /* the change of all others together, as a weight */
+    noise: number; /* the sum of the changes of all others, as a weight */
     explained: number; /* the share of all changes that the found functions have */
 }
 

@@ -45,11 +45,11 @@ function Mode({ app }: { app: App }) {
 }
 
 /* Above the functions whose change is no more than noise. */
-function NoiseHeading({ of, together, unit }: { of: number; together: number | null; unit: string }) {
+function NoiseHeading({ of, sum, unit }: { of: number; sum: number | null; unit: string }) {
     return (
         <div class="row noise-heading" role="row">
             <span role="cell">Within noise</span>
-            <span role="cell">{count(of)} {of === 1 ? "function" : "functions"}{together !== null && `, together ${signed(together, unit)}`}</span>
+            <span role="cell">{count(of)} {of === 1 ? "function" : "functions"}{sum !== null && `, sum ${signed(sum, unit)}`}</span>
         </div>
     );
 }
@@ -110,7 +110,7 @@ function Table({ app, info }: { app: App; info: ComparisonInfo }) {
             </div>
             <Rows count={lines} onRange={(from, to) => need(rowOf(from), rowOf(to))} label="Functions that changed" role="rowgroup" keys={{ go: (to) => void go(to), enter }} showing={now} row={(line) => {
                 if (line === noise && noise < length)
-                    return <NoiseHeading key="noise" of={length - noise} together={searched ? null : info.noise} unit={unit} />;
+                    return <NoiseHeading key="noise" of={length - noise} sum={searched ? null : info.noise} unit={unit} />;
                 const at = rowOf(line);
                 const f = rows.get(at);
                 const change = f?.self_change;
