@@ -6,7 +6,7 @@ const assert = require("assert").strict;
 const fs = require("fs");
 const path = require("path");
 const { settle } = require("./activity.js");
-const { VIEWS, key, openPage, press, report, stoke } = require("./pages.js");
+const { VIEWS, chips, key, openPage, press, report, stoke } = require("./pages.js");
 
 const PHONE = { width: 390, height: 844 };
 const WAITS = path.join(__dirname, "..", "import", "perf-data", "waits.in");
@@ -118,6 +118,65 @@ module.exports = (test) => {
         }));
         assert.ok(part.left < size.left, JSON.stringify([part, size]));
         assert.ok(part.top === 0 && bar.left < part.left, JSON.stringify([bar, part]));
+    });
+
+    test("functions can be modules instead, and the selected one has a low title", async (bench) => {
+        const page = await report(bench, processes(), "x.perf", { viewport: { width: 1100, height: 800 } });
+        await key(page, VIEWS.sandwich);
+        const names = () => page.locator(".functions .row .name").allTextContents();
+        const before = await names();
+        const head = await page.locator(".details.head").evaluate((one) => [one.offsetHeight, one.querySelector("h2").clientWidth, one.scrollWidth - one.clientWidth]);
+        assert.ok(head[0] <= 60 && head[1] > 40 && head[2] === 0, head.join());
+        const by = (title) => page.getByRole("group", { name: "Rows" }).getByRole("button", { name: title });
+        await by("Module").click();
+        await settle(page);
+        assert.deepEqual([await chips(page), await by("Module").getAttribute("aria-pressed")], [["by module"], "true"]);
+        assert.ok((await names()).includes("prog") && !before.includes("prog"), String(await names()));
+        await page.locator(".details.head").getByRole("button", { name: "More actions" }).click();
+        assert.equal(await page.locator(".menu button").first().innerText(), "Copy name");
+        await key(page, "Escape");
+        await by("By function").click();
+        await settle(page);
+        assert.deepEqual([await chips(page), await names()], [[], before]);
+    });
+
+    test("on a telephone, the status is one line, and the current span is lower than its target", async (bench) => {
+        const page = await report(bench, processes(), "x.perf", { viewport: PHONE });
+        const [status, crumb, line] = await page.evaluate(() => [document.querySelector(".status").offsetHeight, document.querySelector(".crumb").offsetHeight, getComputedStyle(document.querySelector(".crumb")).borderTopWidth]);
+        assert.deepEqual([status <= 30, crumb >= 44, line], [true, true, "7px"], `${status} ${crumb}`);
+    });
+
+    test("of the spans, the last committed one is marked", async (bench) => {
+        const page = await report(bench, processes(), "x.perf");
+        const looks = () => page.locator(".crumb").evaluateAll((all) => {
+            const mark = document.createElement("i");
+            mark.style.background = "var(--accbg)";
+            document.body.append(mark);
+            const marked = getComputedStyle(mark).backgroundColor;
+            mark.remove();
+            return all.map((one) => getComputedStyle(one).backgroundColor === marked);
+        });
+        assert.deepEqual(await looks(), [true]);
+        await page.evaluate(() => window.stoke.filters.add({ verb: "time", text: "", from: 1e8, to: 3e8 }));
+        await settle(page);
+        assert.deepEqual(await looks(), [false, true]);
+        await page.evaluate(() => window.stoke.tracks.select([1.5e8, 2e8]));
+        await settle(page);
+        assert.deepEqual(await looks(), [false, false, false]); /* the selected one has a dashed edge */
+    });
+
+    test("a picture that was asked for before a chart was loaded does not remain", async (bench) => {
+        const page = await report(bench, processes(), "x.perf");
+        await settle(page);
+        await page.evaluate(() => {
+            const view = window.stoke.steered;
+            view.to = view.full * 2;
+            const loading = view.load();
+            view.invalidate(); /* as when the height changes with what is shown */
+            return loading;
+        });
+        await settle(page);
+        assert.deepEqual(await page.evaluate(() => { const { drawn, full } = window.stoke.steered; return drawn.to === full; }), true);
     });
 
     test("an event of one moment has no heat map, but the reason", async (bench) => {

@@ -501,6 +501,16 @@ module.exports = (test) => {
         assert.match((await cells(hot)).join("|"), /^\+30\.0\|\+2\d\.\d\u2026\+3\d\.\d\|1\.20 s\|4\.50 s\|hot/);
         assert.match((await page.locator(".strip").textContent()), /CPU time\+3 s 6 s \u2192 9 s, \+50 %.*600 \u2192 900.*2 functions, 100 % of all changes.*variance over blocks/);
         assert.equal(await page.locator(".changed .row.noise").count(), 2);
+        assert.equal(await page.locator(".changed .row").nth(2).innerText(), "Within noise\n2 functions, sum +300 ms");
+        const picked = () => page.evaluate(() => window.stoke.chosen?.name ?? "");
+        const named = (await page.locator(".changed .row .name").allTextContents()).map((name) => name.replace(/prog$/, ""));
+        await page.locator(".changed .row").nth(1).click();
+        await settle(page);
+        await key(page, "ArrowDown"); /* over the heading */
+        assert.equal(await picked(), named[2]);
+        await key(page, "ArrowUp");
+        assert.equal(await picked(), named[1]);
+        await key(page, "Escape");
         const box = await boxOf(page, "hot");
         await page.mouse.move(box.x + 20, box.y + 8);
         await page.waitForFunction(() => /^hot/.test(document.querySelector(".tip:not([hidden])")?.textContent));

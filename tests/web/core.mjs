@@ -792,7 +792,7 @@ c 190
 /* The track of memory: what allocated, its peak, spans and moments. */
 function checkMemory() {
     const core = new Core();
-    core.open(encoder.encode(HEAP), "x.heaptrack");
+    const { events } = core.open(encoder.encode(HEAP), "x.heaptrack");
     const shown = core.json("core_show", "[]", 0, 0);
     const { memory, processes, to } = core.json("core_tracks");
     const wrong = [];
@@ -815,8 +815,17 @@ function checkMemory() {
         const then = core.json("core_show", JSON.stringify([{ verb: "moment", text: "", to: at + 1 }]), memory.event, 0);
         expect(`live at ${at}`, mib(then.total), live);
     }
+    const event = (name) => events.findIndex((one) => one.name === name) + 1;
+    core.json("core_show", "[]", event("leaked"), 0);
+    const sites = core.json("core_sites", 5);
+    expect("what leaked", [sites.count, ...sites.rows.map((row) => [row.function.name, mib(row.weight), row.samples, row.complete])], [1, ["leak", 0.5, 1, true]]);
+    const grown = core.json("core_growth", sites.rows[0].function.label, 4);
+    expect("its growth", [grown.event, grown.first, grown.to, ...grown.bytes.map(mib)], ["live", 2e8, 4e8, 0, 0, 0.5, 0.5]);
+    expect("no growth", core.json("core_growth", core.json("core_find", "main"), 4), null);
+    const rest = core.json("core_show", JSON.stringify([{ verb: "suppress", text: "leak:le*k" }]), event("leaked"), 0);
+    expect("suppressed", [rest.event_name, rest.total], ["leaked", 0]);
     expect("by module", core.json("core_memory", 1).layers, [{ name: "x" }]);
-    for (const [call, ...args] of [["core_memory", 3]])
+    for (const [call, ...args] of [["core_memory", 3], ["core_show", JSON.stringify([{ verb: "suppress", text: "leak" }]), 1, 0]])
         try {
             core.json(call, ...args);
             wrong.push(`${call} ${args} was accepted`);

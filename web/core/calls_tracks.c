@@ -78,3 +78,35 @@ int EXPORT(core_memory_most)(double from, double to)
     json_put_double(&w, moment ? moment->at : -1);
     return end_reply(true);
 }
+
+static event_id event_named(const char *name)
+{
+    return profile_find_event(core.shown.p, str_of(name));
+}
+
+/* Of a heap profile: the functions that allocated what is shown, at most `most`. Beside blocks that
+ * were soon released are all allocations of the function. */
+int EXPORT(core_sites)(uint32_t most)
+{
+    struct json_writer w = begin_reply();
+    if (!need_functions())
+        return end_reply(false);
+    struct event_pair events = {core.shown.event, event_named("allocations")};
+    return end_reply(
+        reply_sites(&w, &core.shown, &core.functions, &events, most, &core.err));
+}
+
+/* How the bytes of a function grew that were never released or, if it is not known when they were
+ * allocated, those that were live. */
+int EXPORT(core_growth)(string_id label, uint32_t columns)
+{
+    struct json_writer w = begin_reply();
+    if (!need_tracks(0) || !need_shown())
+        return end_reply(false);
+    struct growth_of of = {.shown = &core.shown,
+                           .samples = need_samples(),
+                           .whole = core.opened[0],
+                           .site = label};
+    of.event = event_named(core.tracks[0].memory.leaks_timed ? "leaked" : "live");
+    return end_reply(of.samples && reply_growth(&w, &of, columns, &core.err));
+}

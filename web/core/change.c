@@ -192,7 +192,7 @@ void reply_comparison(struct json_writer *w, const struct shown *s,
                       const struct functions *f)
 {
     const struct changes *n = &s->changes;
-    double found = 0, all = 0;
+    double found = 0, all = 0, noise = 0;
     uint64_t count = 0, others = 0;
     for (string_id label = 1; label < f->labels; label++) {
         struct change c =
@@ -202,6 +202,7 @@ void reply_comparison(struct json_writer *w, const struct shown *s,
         bool is = c.verdict == CHANGE_MORE || c.verdict == CHANGE_LESS;
         found += is ? (delta < 0 ? -delta : delta) : 0;
         count += is;
+        noise += is ? 0 : f->self[label] - f->base_self[label];
         others += !is && (f->self[label] > 0 || f->base_self[label] > 0);
     }
     json_begin(w, JSON_OBJECT);
@@ -212,6 +213,7 @@ void reply_comparison(struct json_writer *w, const struct shown *s,
     json_end(w, JSON_ARRAY);
     json_member_u64(w, "found", count);
     json_member_u64(w, "others", others);
+    json_member_double(w, "noise", noise);
     json_member_double(w, "explained", all > 0 ? found / all : 0);
     json_end(w, JSON_OBJECT);
 }

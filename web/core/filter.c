@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "transform/suppressions.h"
 #include "transform/transform.h"
 #include "web/core/core.h"
 
@@ -92,6 +93,15 @@ static bool set_names(struct transform_words *words, struct str text, struct are
     return true;
 }
 
+/* Suppressions of leaks. Whoever frees the options frees them, too. */
+static bool set_suppressions(struct transform_options *o, struct str text,
+                             struct arena *a, struct error *err)
+{
+    o->suppressions = arena_zalloc(a, 1, sizeof *o->suppressions);
+    return o->suppressions ? suppressions_add(o->suppressions, text, err)
+                           : error_memory(err);
+}
+
 static struct time_point at_ns(double ns)
 {
     return (struct time_point){.at = TIME_POINT_FROM_FIRST,
@@ -117,6 +127,8 @@ static bool set_other(struct transform_options *o, const struct filter *f,
         return number_set_add(&o->filter.pids, f->text, err);
     else if (str_equal(f->verb, STR("cpu")))
         return number_set_add(&o->filter.cpus, f->text, err);
+    else if (str_equal(f->verb, STR("suppress")))
+        return set_suppressions(o, f->text, a, err);
     else if (str_equal(f->verb, STR("collapse")))
         o->collapse =
             str_equal(f->text, STR("cycles")) ? COLLAPSE_CYCLES : COLLAPSE_ADJACENT;
@@ -206,6 +218,8 @@ static struct profile *apply_one(const struct profile *from, const struct row_in
             to = run_narrowed(transforms[i], from, rows, &options, err);
             ok = to != NULL;
         }
+    if (options.suppressions)
+        suppressions_deinit(options.suppressions);
     arena_deinit(&words);
     if (to && to->sample_count == 0 && !may_be_empty) {
         profile_destroy(to);

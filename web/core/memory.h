@@ -56,4 +56,28 @@ void reply_memory(struct json_writer *w, const struct memory *m);
 void reply_memory_span(struct json_writer *w, const struct memory *m, double from,
                        double to);
 
+/* --- sites.c: what allocated ------------------------------------------------------------ */
+
+/* An event, and one whose weights are listed beside its own (0: none). */
+struct event_pair {
+    event_id event, beside;
+};
+
+/* The functions with most of the event's weight, at most `most`, and the number of all. JSON. */
+bool reply_sites(struct json_writer *w, const struct shown *s, const struct functions *f,
+                  const struct event_pair *events, uint32_t most, struct error *err);
+
+struct growth_of {
+    const struct shown *shown;
+    const struct profile *samples; /* its samples, with their times */
+    const struct profile *whole;   /* its times are the axis */
+    event_id event;
+    string_id site; /* the label of a function */
+};
+
+/* The sum of the event's weights of that function up to the end of each column of the axis, and
+ * the time of the first; null if it has none with a time. JSON. */
+bool reply_growth(struct json_writer *w, const struct growth_of *of, uint32_t columns,
+                  struct error *err);
+
 #endif

@@ -15,9 +15,25 @@ export function waitColor(reason: number, narrow: boolean): Packed {
     return narrow ? mix(packed(ground), packed(stroke), 0.5) : packed(ground);
 }
 
+/* The category of a name, the same in each update of the live page and for each client. */
+export function nameCategory(name: string): number {
+    let hash = 2166136261;
+    for (let i = 0; i < name.length; i++)
+        hash = Math.imul(hash ^ name.charCodeAt(i), 16777619) >>> 0;
+    return hash % 12;
+}
+
+/* The live page has no tracks of processes: the name decides, as in its table of processes. */
+function categoryOf(app: App, track: number, label: number): number {
+    const name = app.live ? app.core.labels.get(label) : undefined;
+    if (name !== undefined)
+        return nameCategory(name.replace(/( \((process|thread)\))+$/, "").replace(/ \u00d7?\d+$/, ""));
+    return app.tracks.info ? app.tracks.category(track) : track % 12;
+}
+
 /* As in the tracks: a process has the colour of its strips, a thread a paler one. */
-export function ownerColor(app: App, kind: Owner, track: number): Packed {
-    const category = app.tracks.info ? app.tracks.category(track) : track % 12;
+export function ownerColor(app: App, kind: Owner, track: number, label: number): Packed {
+    const category = categoryOf(app, track, label);
     const colors = tokens();
     return packed((category < 0 ? colors.other : kind === Owner.Process ? colors.strips[category] : colors.boxes[category]) as string);
 }
@@ -46,7 +62,7 @@ export function coloredBoxes(app: App, kind: Chart, drawing: Drawing, boxes: Box
         const frame = (look >>> 8) & 255;
         const flags = look >>> 16;
         const owner = frame === Owner.Process || frame === Owner.Thread;
-        let color = owner && state.color !== Tone.Change ? faded(ownerColor(app, frame, look & 255))
+        let color = owner && state.color !== Tone.Change ? faded(ownerColor(app, frame, look & 255, words[at + 4] as number))
             : flags & OFF ? ((sizes[at + 1] as number) < NARROW ? narrowOff : off)[(look & 255) % 5] as number
             : flags & (UNKNOWN | CUT) && named ? unknown
             : frame === IDLE ? idle : (plain[look & 255] as number);

@@ -418,6 +418,8 @@ export class ChartView extends Viewport implements Steered {
             const drawing = await this.request(window);
             if (!this.disposed && version === this.app.version)
                 this.show(drawing, window, rows);
+            if (window.from !== this.from || window.to !== this.to || window.scroll !== this.scroll)
+                this.again = true; /* such as of another chart, which was loaded meanwhile */
         } catch (error) {
             this.app.fail(error);
         }

@@ -5,7 +5,7 @@ import { shownName } from "./format";
 import type {
     Argument, BoxInfo, ChartInfo, ClassSum, ComparisonInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, PeekInfo, ProfileInfo, Progress, Read, Reply,
     Request, Shown,
-    MemoryInfo, MemorySpan, SummaryInfo, TracksInfo, Traffic, TreeRow, WaitSort, WaitsInfo,
+    GrowthInfo, MemoryInfo, MemorySpan, SitesInfo, SummaryInfo, TracksInfo, Traffic, TreeRow, WaitSort, WaitsInfo,
 } from "./protocol";
 
 export class CoreError extends Error {
@@ -165,6 +165,8 @@ export class Core {
     memory = (way: number) => this.json<MemoryInfo>("core_memory", way);
     memorySpan = (from: number, to: number) => this.json<MemorySpan>("core_memory_span", from, to);
     memoryMost = (from: number, to: number) => this.json<number>("core_memory_most", from, to);
+    sites = (most: number) => this.shownJson<SitesInfo>("core_sites", most);
+    growth = (label: number, columns: number) => this.shownJson<GrowthInfo | null>("core_growth", label, columns);
     files = () => this.shownJson<FileInfo[]>("core_files");
     lines = (file: string) => this.json<LineInfo[]>("core_lines", file);
     formats = () => this.json<{ name: string; summary: string }[]>("core_formats");

@@ -18,6 +18,9 @@ export function withTime(filters: Filter[], span: Filter): Filter[] {
 /* Filters by properties of a thread. */
 const OF_THREADS = ["tid", "pid", "comm", "drop-comm"];
 
+/* What frames can be merged by; there are others, such as labels. */
+const GROUPS = ["function", "file", "module"];
+
 /* The filter for a process or thread among the levels of a tree; null for a function. */
 export function ownerFilter(f: FunctionInfo): Filter | null {
     if (f.kind !== "process" && f.kind !== "thread")
@@ -109,6 +112,18 @@ export class Filters {
     get threadsBy(): string {
         const merged = this.app.state.filters.find((f) => f.verb === "threads");
         return merged ? merged.text || "name" : "all";
+    }
+
+    /* Files or modules instead of functions; "function" ends it. */
+    async groupBy(by: "function" | "file" | "module"): Promise<void> {
+        await this.changeFilters((before) => {
+            const others = before.filter((f) => f.verb !== "by" || !GROUPS.includes(f.text));
+            return by === "function" ? others : [...others, { verb: "by", text: by }];
+        });
+    }
+
+    get groupedBy(): string {
+        return this.app.state.filters.findLast((f) => f.verb === "by")?.text ?? "function";
     }
 
     /* Only that process, thread or CPU instead of the one selected before; null: all. */

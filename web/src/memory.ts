@@ -24,6 +24,12 @@ export class Memory {
         return this.eventNamed(this.app.shown?.event_name ?? "") || (this.app.shown?.event ?? 1);
     }
 
+    /* The shown event, if a list of the functions that allocated is beside its chart. */
+    get listed(): "leaked" | "temporary" | null {
+        const name = this.app.shown?.event_name;
+        return this.info && !this.app.comparedWith && (name === "leaked" || name === "temporary") ? name : null;
+    }
+
     layerName(layer: number): string {
         const found = this.info?.layers[layer];
         if (!found)

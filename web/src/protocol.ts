@@ -92,7 +92,8 @@ export interface ComparisonInfo {
     sides: { event: string; samples: number; timed: boolean; block: number }[]; /* before, after; block in ns */
     found: number; /* functions whose self share changed by more than noise */
     others: number;
-    explained: number; /* their share of all changes */
+    noise: number; /* the sum of the changes of all others, as a weight */
+    explained: number; /* the share of all changes that the found functions have */
 }
 
 export interface FunctionInfo {
@@ -274,6 +275,20 @@ export interface MemorySpan {
     allocated?: number;
     freed?: number;
     leaked?: number; /* allocated in it, and never freed */
+}
+
+/* What allocated the shown blocks of a heap: the functions with most of them. */
+export interface SitesInfo {
+    count: number; /* of all functions */
+    rows: { weight: number; samples: number; beside: number /* all its allocations */; complete: boolean /* each is a sample */; function: FunctionInfo }[];
+}
+
+/* How the bytes of a function grew, over the axis of the tracks. */
+export interface GrowthInfo {
+    event: string;
+    first: number; /* ns: when it first had some */
+    to: number; /* ns: the end of the axis, which begins at 0 */
+    bytes: number[]; /* at the ends of the columns */
 }
 
 /* Lost samples, or a tracepoint. */

@@ -7,6 +7,7 @@ import { isPhone } from "./phone";
 const BARS = 190; /* pixels of everything but the rows of tracks and the panel */
 const TRACK_BARS = 48; /* of these, those that belong to the tracks */
 const PANEL_LEAST = 240;
+const LIST_LEAST = 420; /* with the list of what allocated beside the chart */
 const CHARTS: readonly string[] = ["left", "time"]; /* views with a known height */
 
 /* The height that the rows should fill; 0: their own. */
@@ -18,7 +19,8 @@ export function roomOfRows(app: App): number {
         return appearance.tracks;
     if (needed === null || !CHARTS.includes(state.view))
         return 0;
-    return Math.round(Math.max(0, Math.min(innerHeight * 0.6 - TRACK_BARS, innerHeight - BARS - Math.max(PANEL_LEAST, needed))));
+    const least = appearance.side && app.memory.listed ? LIST_LEAST : PANEL_LEAST;
+    return Math.round(Math.max(0, Math.min(innerHeight * 0.6 - TRACK_BARS, innerHeight - BARS - Math.max(least, needed))));
 }
 
 /* More rows than that are scrolled. */

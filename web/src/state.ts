@@ -23,7 +23,7 @@ export const VIEWS = [
     ["heat", "Heat map"],
     ["summary", "Summary"],
     ["changes", "Changes"],
-    ["sizes", "Sizes"],
+    ["sizes", "Sizes and lifetimes"],
 ] as const;
 export const INVERTS: readonly string[] = ["left", "tree"]; /* views that can begin with the leaves */
 const NOT_LIVE: readonly string[] = ["time", "waits", "marks", "heat", "sizes"]; /* views that the live page does not have */
@@ -182,6 +182,7 @@ export function filterText(f: Filter, time: (ns: number) => string): string {
         cpu: "CPU",
         label: "label",
         "drop-label": "without label",
+        suppress: "suppressed",
     };
     switch (f.verb) {
         case "time":

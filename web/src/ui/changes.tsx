@@ -44,7 +44,18 @@ function Mode({ app }: { app: App }) {
     return <div class="modes" role="group" aria-label="Flame graphs">{button("Difference", false)}{button("Side by side", true)}</div>;
 }
 
-/* Functions by the change of their self share: first those beyond the noise. */
+/* Above the functions whose change is no more than noise. */
+function NoiseHeading({ of, sum, unit }: { of: number; sum: number | null; unit: string }) {
+    return (
+        <div class="row noise-heading" role="row">
+            <span role="cell">Within noise</span>
+            <span role="cell">{count(of)} {of === 1 ? "function" : "functions"}{sum !== null && `, sum ${signed(sum, unit)}`}</span>
+        </div>
+    );
+}
+
+/* Functions by the change of their self share: first those beyond the noise, then a heading and the
+ * others. */
 function Table({ app, info }: { app: App; info: ComparisonInfo }) {
     const [rows, setRows] = useState(new Map<number, FunctionInfo>());
     const [length, setLength] = useState(0);
@@ -70,8 +81,16 @@ function Table({ app, info }: { app: App; info: ComparisonInfo }) {
     };
     const { unit } = app.shown ?? { unit: "" };
     const largest = Math.max(0.001, ...[...rows.values()].map((f) => Math.abs((f.self_change?.after ?? 0) - (f.self_change?.before ?? 0))));
-    const now = [...rows].find(([, row]) => row.label === app.chosen?.label)?.[0] ?? -1;
-    const go = async (to: number): Promise<void> => {
+    const searched = app.found !== null;
+    const ofSearch = [...rows].filter(([, row]) => row.self_change && changeClass(row.self_change) === "noise").map(([at]) => at);
+    const noise = searched ? Math.min(...ofSearch, length) : info.found; /* the row that has the heading */
+    const lines = noise < length ? length + 1 : length;
+    const chosenRow = [...rows].find(([, row]) => row.label === app.chosen?.label)?.[0] ?? -1;
+    const now = chosenRow < noise ? chosenRow : chosenRow + 1;
+    const rowOf = (line: number): number => (line > noise ? line - 1 : line);
+    const go = async (line: number): Promise<void> => {
+        const down = now < line; /* keys pass the heading */
+        const to = line === noise && line < length && !down ? line - 1 : rowOf(line);
         const row = rows.get(to) ?? new Map(await piece(to)).get(to);
         if (row)
             void app.choose(row.label);
@@ -89,7 +108,10 @@ function Table({ app, info }: { app: App; info: ComparisonInfo }) {
                 <span role="columnheader">After</span>
                 <span role="columnheader">{info.found ? "What explains the change" : "All within noise"}</span>
             </div>
-            <Rows count={length} onRange={need} label="Functions that changed" role="rowgroup" keys={{ go: (to) => void go(to), enter }} showing={now} row={(at) => {
+            <Rows count={lines} onRange={(from, to) => need(rowOf(from), rowOf(to))} label="Functions that changed" role="rowgroup" keys={{ go: (to) => void go(to), enter }} showing={now} row={(line) => {
+                if (line === noise && noise < length)
+                    return <NoiseHeading key="noise" of={length - noise} sum={searched ? null : info.noise} unit={unit} />;
+                const at = rowOf(line);
                 const f = rows.get(at);
                 const change = f?.self_change;
                 if (!f || !change)

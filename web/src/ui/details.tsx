@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-import { useLayoutEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 import { openFunction, openSource } from "../commands";
 import { ownerFilter } from "../filters";
 import { baseName, count, interval, points, share, shares, shownName, signed, time, weight, weightUnit } from "../format";
-import { type BoxInfo, Chart, type Difference, type FunctionInfo, type TreeRow, Verdict } from "../protocol";
-import { Leaks, showsLeaks } from "./leaks";
+import { isPhone } from "../phone";
+import { type BoxInfo, type Difference, type FunctionInfo, Verdict } from "../protocol";
+import { Growth } from "./growth";
 import { Ends, LabelDot } from "./name";
+import { Neighbours } from "./neighbours";
+import { Sites, Suppress } from "./sites";
 import { changeClass, intervalText } from "./rows";
 
 const STACK_SHOWN = 200;
@@ -35,8 +37,9 @@ function Numbers({ app, title, self, total, waiting }: { app: App; title: string
     );
 }
 
-/* Self and total of the whole function, with the 95 % confidence intervals of the shares. */
-function KeyFigures({ app, self, total }: { app: App; self: number; total: number }) {
+/* Self and total of the whole function, with the 95 % confidence intervals of the shares. `short`: these
+ * are in the tooltip. */
+function KeyFigures({ app, self, total, short }: { app: App; self: number; total: number; short: boolean }) {
     const shown = app.shown;
     if (!shown)
         return null;
@@ -46,11 +49,13 @@ function KeyFigures({ app, self, total }: { app: App; self: number; total: numbe
             {([["Self", self], ["Total", total]] as const).map(([title, value]) => {
                 const [low, high] = interval(value, shown.total || 1, Math.max(1, shown.samples));
                 const samples = Math.round((value / (shown.total || 1)) * shown.samples);
+                const few = samples < FEW;
+                const exactness = few ? `${count(samples)} ${samples === 1 ? "sample" : "samples"}, too few` : `${shares(low, high)}, ${count(samples)} samples`;
                 return (
-                    <p key={title}>
+                    <p key={title} title={sampled && short ? `${exactness} (the 95 % confidence interval of the share)` : undefined}>
                         <span>{title}</span>
                         <b>{weight(value, shown.unit)}</b> <em>{share(value, shown.total)}</em>
-                        {sampled && <small title="The 95 % confidence interval of the share">{samples < FEW ? `${count(samples)} ${samples === 1 ? "sample" : "samples"}, too few` : `${shares(low, high)}, ${count(samples)} samples`}</small>}
+                        {sampled && (few || !short) && <small title="The 95 % confidence interval of the share">{exactness}</small>}
                     </p>
                 );
             })}
@@ -103,6 +108,22 @@ function locationOf(f: FunctionInfo): string {
 
 const ACTS = [["show-from", "Begin here"], ["focus", "Only stacks with it"], ["hide", "Merge"], ["ignore", "Drop"]] as const;
 
+/* Of the function above its callers; the menu has the others. */
+function HeadActs({ app, of }: { app: App; of: FunctionInfo }) {
+    const owner = ownerFilter(of);
+    return (
+        <p class="acts">
+            <button type="button" onClick={() => void app.filters.add(owner ?? { verb: "focus", text: of.name, exact: true })}>Focus <kbd>f</kbd></button>
+            {of.file && <button type="button" onClick={() => openSource(app, of.file)}>Source <kbd>s</kbd></button>}
+            <button type="button" aria-label="More actions" title="More actions" aria-haspopup="menu" onClick={(event) => {
+                const at = event.currentTarget.getBoundingClientRect();
+                app.menu = { x: at.left, y: at.bottom + 2, function: of, stack: null };
+                app.changed();
+            }}>{"\u22ef"}</button>
+        </p>
+    );
+}
+
 /* Views with the side panel; the functions have their details above the callers, and lines of source
  * are wide. */
 export function sideView(app: App): boolean {
@@ -122,51 +143,16 @@ function Whole({ app }: { app: App }) {
     );
 }
 
-const TOP = 1; /* the node of the function itself, in the trees of its callers and callees */
-const NEAR_MOST = 6; /* callers and callees in the side panel */
-const NEAR_STACKS = 200000; /* larger profiles do not list them: each selection would take long */
-
-interface Near {
-    of: number;
-    callers: TreeRow[];
-    callees: TreeRow[];
-}
-
-/* The heaviest callers and callees of the function. */
-function Neighbours({ app, of }: { app: App; of: FunctionInfo }) {
-    const [near, setNear] = useState<Near | null>(null);
-    useLayoutEffect(() => {
-        let stale = false;
-        void app.inTurn(async () => {
-            const [top, callers, callees] = await Promise.all([app.core.children(Chart.Callers, 0), app.core.children(Chart.Callers, TOP), app.core.children(Chart.Callees, TOP)]);
-            const same = top[0]?.function.label === of.label; /* otherwise another one was selected */
-            if (!stale)
-                setNear({ of: of.label, callers: same ? callers : [], callees: same ? callees : [] });
-        }).catch((error: unknown) => app.fail(error));
-        return () => { stale = true; };
-    }, [app.version, of.label]);
-    const list = (title: string, rows: TreeRow[]) => rows.length > 0 && (
-        <div class="near">
-            <h3>{title} <span>{count(rows.length)}</span></h3>
-            {rows.slice(0, NEAR_MOST).map((row) => (
-                <button type="button" key={row.node} onClick={() => void app.choose(row.function.label)}>
-                    <i style={{ width: `${Math.min(100, (row.total / (of.total || 1)) * 100)}%` }} />
-                    <Ends text={row.function.name} /><em>{share(row.total, of.total)}</em>
-                </button>
-            ))}
-        </div>
-    );
-    return near && near.of === of.label ? <>{list("Called by", near.callers)}{list("Calls", near.callees)}</> : null;
-}
-
 /* Details of the selected function, and of the clicked box. With `head`, a line above
  * its callers. */
 export function Details({ app, head = false }: { app: App; head?: boolean }) {
     const { chosen, selected } = app;
+    const box = chosen && selected?.function.label === chosen.label ? selected : null;
+    if (!head && !box && !isPhone() && app.memory.listed)
+        return <Sites app={app} />;
     if (!chosen)
-        return head ? null : showsLeaks(app) ? <Leaks app={app} /> : <Whole app={app} />;
+        return head ? null : <Whole app={app} />;
     const owner = ownerFilter(chosen);
-    const box = selected?.function.label === chosen.label ? selected : null;
     return (
         <aside class={head ? "details head" : "details"} aria-label="Details">
             <div class="who">
@@ -176,13 +162,14 @@ export function Details({ app, head = false }: { app: App; head?: boolean }) {
                     <span title={shownName(chosen.module)}>{shownName(baseName(chosen.module))}</span>
                     {chosen.kind === "user" ? "" : `${chosen.module ? " \u00b7 " : ""}${chosen.kind}`}
                 </p>
-                <p class="acts">
+                {!head && <p class="acts">
                     {owner && <button type="button" onClick={() => void app.filters.add(owner)}>Only this {chosen.kind}</button>}
                     {!owner && ACTS.map(([verb, title]) => (
                         <button type="button" key={verb} onClick={() => void app.filters.add({ verb, text: chosen.name, exact: true })}>{title}</button>
                     ))}
+                    {!owner && <Suppress app={app} of={chosen} />}
                     {app.state.view !== "sandwich" && <button type="button" onClick={() => void openFunction(app, chosen.label)}>Callers and callees</button>}
-                </p>
+                </p>}
             </div>
             {!head && box && box.off !== undefined && (
                 <table class="numbers">
@@ -198,10 +185,12 @@ export function Details({ app, head = false }: { app: App; head?: boolean }) {
             {chosen.self_change && <Compared app={app} title="The function: self" before={chosen.base_self ?? 0} after={chosen.self} change={chosen.self_change} />}
             {chosen.change && <Compared app={app} title="The function: total" before={chosen.base_total ?? 0} after={chosen.total} change={chosen.change} />}
             {!head && box?.total !== undefined && !chosen.change && <Numbers app={app} title="This box" self={box.self ?? 0} total={box.total} waiting={box.waiting} />}
-            {!chosen.change && <KeyFigures app={app} self={chosen.self} total={chosen.total} />}
+            {!chosen.change && <KeyFigures app={app} self={chosen.self} total={chosen.total} short={head} />}
+            {!head && app.memory.listed === "leaked" && <Growth app={app} of={chosen} />}
             {!head && box && <Stack app={app} box={box} />}
-            {!head && !app.comparedWith && (app.profile?.stacks ?? 0) < NEAR_STACKS && <Neighbours app={app} of={chosen} />}
-            <button type="button" class="icon" aria-label="Close" onClick={() => void app.select(0, null)}>{"\u2715"}</button>
+            {!head && !app.comparedWith && <Neighbours app={app} of={chosen} />}
+            {head && <HeadActs app={app} of={chosen} />}
+            {!head && <button type="button" class="icon" aria-label="Close" onClick={() => void app.select(0, null)}>{"\u2715"}</button>}
         </aside>
     );
 }

@@ -64,8 +64,8 @@ function Header({ app, live }: { app: App; live: Live }) {
                 <button type="button" class="outlined" title={live.following ? "Hold this span (space)" : "Follow the time (space)"} onClick={() => live.toggle()}>{live.following ? "Pause" : "Continue"}</button>
                 <button type="button" aria-label="Step back" title={`Step back ${WINDOW} s`} onClick={() => live.step(-1)}>{"\u2039"}</button>
                 <button type="button" aria-label="Step forward" title="Step forward" disabled={live.following} onClick={() => live.step(1)}>{"\u203a"}</button>
-                <button type="button" aria-pressed={live.comparing} title="The next span that you drag is the one before" onClick={() => live.compare()}><Icon name="compare" />Compare</button>
-                <button type="button" title="Copy a link to this span" onClick={() => live.share()}><Icon name="save" />Share</button>
+                <button type="button" aria-pressed={live.comparing} title="The next span that you drag is the one before" aria-label="Compare" onClick={() => live.compare()}><Icon name="compare" /><span class="wide">Compare</span></button>
+                <button type="button" title="Copy a link to this span" aria-label="Share" onClick={() => live.share()}><Icon name="save" /><span class="wide">Share</span></button>
                 <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark")}><Icon name={app.appearance.dark ? "light" : "dark"} /></button>
                 <button type="button" title="Keys (?)" aria-label="Keys" onClick={() => app.openDialog("help")}>?</button>
             </div>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of the live page: processes, CPUs, memory, disks. */
 import { useState } from "preact/hooks";
+import { nameCategory } from "../boxes";
 import { count, shownName } from "../format";
 import type { Grouping, Live, Process } from "../live";
 import { bytes, percent, rate } from "../live_tracks";
@@ -16,15 +17,6 @@ export interface Group {
     pss: number;
     io: number;
     user: string;
-}
-
-/* A colour for a name, the same in each update and for each client. */
-export function nameColor(name: string): string {
-    let hash = 2166136261;
-    for (let i = 0; i < name.length; i++)
-        hash = Math.imul(hash ^ name.charCodeAt(i), 16777619) >>> 0;
-    const { strips } = tokens();
-    return strips[hash % strips.length] as string;
 }
 
 /* Processes of the same name, service or container together; the most CPU time first. */
@@ -55,10 +47,13 @@ function nameOf(group: Group, by: Grouping): string {
 
 const GROUPINGS: [Grouping, string][] = [["process", "Process"], ["service", "Service"], ["container", "Container"]];
 
+const LEAST = 8; /* rows, also of processes that do nothing */
+
 /* Beside the graph. A click shows only the samples of a row. */
 export function TopProcesses({ live, most }: { live: Live; most: number }) {
     const held = useHeld(groups(live.processes, live.grouping), (row) => row.key);
-    const rows = held.rows.slice(0, most);
+    const busy = held.rows.filter((row) => row.cpu > 0 || row.io > 0).length;
+    const rows = held.rows.slice(0, Math.min(most, Math.max(LEAST, busy)));
     const largest = Math.max(1, ...rows.map((row) => row.cpu));
     const chosen = (row: Group): boolean => row.label !== "" && live.labels.includes(row.label);
     return (
@@ -70,7 +65,7 @@ export function TopProcesses({ live, most }: { live: Live; most: number }) {
                     {GROUPINGS.map(([by, title]) => <button key={by} type="button" role="radio" aria-checked={live.grouping === by} onClick={() => live.setGrouping(by)}>{title}</button>)}
                 </span>
             </div>
-            <table class="live-table">
+            <table class="live-table top">
                 <thead><tr><th>Name</th><th>CPU</th><th title="Proportional memory of the largest; otherwise resident">Memory</th><th title="Reads and writes">I/O</th></tr></thead>
                 <tbody {...held.events}>
                     {rows.map((row) => (
@@ -78,7 +73,7 @@ export function TopProcesses({ live, most }: { live: Live; most: number }) {
                             <th>
                                 <button type="button" disabled={!row.label} title={`Show only the samples of ${row.label}`}
                                     onClick={() => (chosen(row) ? live.removeLabel(row.label) : live.addLabel(row.label))}>
-                                    <i class="square" style={{ background: nameColor(row.key) }} />{nameOf(row, live.grouping)}
+                                    <i class="square" style={{ background: tokens().strips[nameCategory(row.key)] }} /><span>{nameOf(row, live.grouping)}</span>
                                 </button>
                             </th>
                             <td class="barred"><i style={{ width: `${(row.cpu / largest) * 100}%` }} /><span>{percent(row.cpu / 1000)}</span></td>

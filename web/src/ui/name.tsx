@@ -18,7 +18,7 @@ export function colorOf(app: App, f: FunctionInfo): Packed {
     const table = colorTable(color, app.appearance.palette, app.appearance.dark);
     const marks = app.marks(f.label), kind = app.kind(f.label);
     if ((kind === Owner.Process || kind === Owner.Thread) && color !== Tone.Change)
-        return ownerColor(app, kind, app.tone(f.label));
+        return ownerColor(app, kind, app.tone(f.label), f.label);
     if (marks & OFF)
         return waitColor(app.tone(f.label), true);
     if (f.kind === "idle")
@@ -37,7 +37,7 @@ export function LabelDot({ app, label }: { app: App; label: number }) {
         return null;
     const marks = app.marks(label), kind = app.kind(label);
     const colors = ink(app.appearance.dark);
-    const fill = (kind === Owner.Process || kind === Owner.Thread) && color !== Tone.Change ? ownerColor(app, kind, app.tone(label)) : marks & OFF ? waitColor(app.tone(label), true) : marks & (UNKNOWN | CUT) && color !== Tone.Change ? colors.unknown
+    const fill = (kind === Owner.Process || kind === Owner.Thread) && color !== Tone.Change ? ownerColor(app, kind, app.tone(label), label) : marks & OFF ? waitColor(app.tone(label), true) : marks & (UNKNOWN | CUT) && color !== Tone.Change ? colors.unknown
         : (colorTable(color, app.appearance.palette, app.appearance.dark)[app.tone(label)] as number);
     return <i class="dot" style={{ background: css(fill) }} />;
 }

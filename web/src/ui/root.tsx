@@ -182,6 +182,18 @@ function Switch({ title, about, on, set }: { title: string; about: string; on: b
 
 const COLORED: readonly string[] = ["left", "time", "sandwich", "tree", "graph", "changes"]; /* views with colours by function */
 
+const GROUPS = [["function", "By function"], ["file", "File"], ["module", "Module"]] as const;
+
+function Grouping({ app }: { app: App }) {
+    return (
+        <div class="segments" role="group" aria-label="Rows">
+            {GROUPS.map(([by, title]) => (
+                <button key={by} type="button" aria-pressed={app.filters.groupedBy === by} onClick={() => void app.filters.groupBy(by)}>{title}</button>
+            ))}
+        </div>
+    );
+}
+
 /* Settings of the view. */
 export function ViewTools({ app }: { app: App }) {
     const { view, up, processes } = app.state;
@@ -190,6 +202,7 @@ export function ViewTools({ app }: { app: App }) {
             {["left", "tree", "sandwich"].includes(view) && severalProcesses(app) && (
                 <Switch title="Processes" about="Begin with processes and threads (P)" on={processes} set={(on) => void app.setProcesses(on)} />
             )}
+            {view === "sandwich" && !app.live && <Grouping app={app} />}
             {view === "sandwich" && <Switch title="Peek" about="List the functions that match the search, each with its direct callers and callees (p)" on={app.state.peek} set={(on) => app.setPeek(on)} />}
             {COLORED.includes(view) && !isPhone() && <ColorTools app={app} />}
             {INVERTS.includes(view) && <Switch title="Inverted" about="Begin with the leaves, callers below them (v)" on={up} set={(on) => app.setInverted(on)} />}

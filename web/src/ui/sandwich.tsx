@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
-import { baseName, shownName } from "../format";
+import { baseName, count, share, shownName } from "../format";
 import { Chart, type FunctionInfo, Sort } from "../protocol";
 import { ChartPane } from "./chart";
 import { Details } from "./details";
@@ -11,13 +11,15 @@ import { Change, Figure, Rows } from "./rows";
 
 const PIECE = 200; /* rows per request */
 
-function Heading({ title, sort, now, set }: { title: string; sort: Sort; now: [Sort, boolean]; set(to: [Sort, boolean]): void }) {
+const TITLES: Record<string, string> = { file: "File", module: "Name of the module" };
+
+function Heading({ title, about = "", sort, now, set }: { title: string; about?: string; sort: Sort; now: [Sort, boolean]; set(to: [Sort, boolean]): void }) {
     const is = now[0] === sort;
     const text = sort === Sort.Name || sort === Sort.Module;
     return (
         <div role="columnheader" aria-sort={is ? (now[1] ? "ascending" : "descending") : "none"}>
             <button type="button" onClick={() => set([sort, is ? !now[1] : text])}>
-                {title}{is ? (now[1] ? " \u2191" : " \u2193") : ""}
+                {title}{is ? (now[1] ? " \u2191" : " \u2193") : ""}{about && <small>{about}</small>}
             </button>
         </div>
     );
@@ -68,7 +70,7 @@ function Functions({ app }: { app: App }) {
                 <Heading title="Self" sort={Sort.Self} now={sort} set={setSort} />
                 <Heading title="Total" sort={Sort.Total} now={sort} set={setSort} />
                 {compared && <Heading title="Change %" sort={Sort.Change} now={sort} set={setSort} />}
-                <Heading title="Function" sort={Sort.Name} now={sort} set={setSort} />
+                <Heading title={TITLES[app.filters.groupedBy] ?? "Function"} about={count(length)} sort={Sort.Name} now={sort} set={setSort} />
                 <Heading title="Module" sort={Sort.Module} now={sort} set={setSort} />
             </div>
             <Rows count={length} onRange={need} label="Functions" role="rowgroup" keys={{ go: (to) => void go(to), enter }} showing={now} row={(at) => {
@@ -97,6 +99,14 @@ function Functions({ app }: { app: App }) {
     );
 }
 
+/* How the total of the function is divided. */
+function Split({ app }: { app: App }) {
+    const { chosen } = app;
+    if (!chosen?.total || chosen.change)
+        return null;
+    return <span>self {share(chosen.self, chosen.total)}, callees {share(chosen.total - chosen.self, chosen.total)}</span>;
+}
+
 export function Sandwich({ app }: { app: App }) {
     const label = app.chosen?.label ?? 0;
     if (app.state.peek)
@@ -111,7 +121,7 @@ export function Sandwich({ app }: { app: App }) {
                     <Details app={app} head />
                     <h2>Callers</h2>
                     <ChartPane key="callers" app={app} kind={Chart.Callers} flame follows={label} />
-                    <h2>Callees</h2>
+                    <h2>Callees <Split app={app} /></h2>
                     <ChartPane key="callees" app={app} kind={Chart.Callees} flame={false} follows={label} />
                 </div>
             ) : (

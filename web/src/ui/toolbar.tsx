@@ -9,7 +9,7 @@ import { isPhone } from "../phone";
 import { focusSearch } from "../commands";
 import { Icon } from "./icons";
 
-const OF_HEAP = ["peak", "live", "allocated", "leaked"]; /* events with buttons */
+const OF_HEAP = ["peak", "live", "allocated", "allocations", "temporary", "leaked"]; /* events with buttons */
 
 /* The main events of a heap, beside the choice of the others. */
 function HeapEvents({ app, now }: { app: App; now: string }) {
@@ -36,7 +36,7 @@ export function EventChoice({ app }: { app: App }) {
     return (
         <>
             <HeapEvents app={app} now={now} />
-            <select aria-label="Weight" title={`${shownName(shown.event_name)} (${shown.unit})`} value={pressed ? "" : now} onChange={(event) => {
+            <select aria-label="Weight" class={pressed ? "others" : ""} title={`${shownName(shown.event_name)} (${shown.unit})`} value={pressed ? "" : now} onChange={(event) => {
                 const to = event.currentTarget.value;
                 void (to === "wall" ? app.setEvent(state.event, false, true)
                     : to === "count" ? app.setEvent(state.event, true) : app.setEvent(Number(to), false));
