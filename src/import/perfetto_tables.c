@@ -83,7 +83,8 @@ static void add_mapping(struct perfetto *p, struct perfetto_sequence *s,
             while (proto_number(&f, &part))
                 add_part(p, &path, (string_id)get(s, TABLE_PATHS, part));
     module_id module = 0;
-    if (path.used && !path.failed && !build_id.failed)
+    p->arena.failed |= path.failed || build_id.failed;
+    if (path.used && !p->arena.failed)
         module =
             builder_module(&p->raw, output_contents(&path), output_contents(&build_id));
     output_deinit(&path);
