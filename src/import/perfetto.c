@@ -499,6 +499,7 @@ static void read_packed(struct perfetto *p, const struct packet *outer,
                 builder_warn_offset(&p->raw, "a damaged packet", p->offset);
         }
     }
+    p->arena.failed |= arena.failed;
     arena_deinit(&arena);
 }
 
