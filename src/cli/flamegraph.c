@@ -51,13 +51,6 @@ static void write_error_image(const struct flamegraph_settings *s,
     output_deinit(&out);
 }
 
-/* Whether the profile is of samples, so that few of them say little. */
-static bool is_sampled(const struct profile *p)
-{
-    const struct importer *format = importer_named(profile_string(p, p->facts.format));
-    return !format || !format->counts_all;
-}
-
 static void warn(const struct profile *p, const struct export_options *options)
 {
     event_id event, base;
@@ -71,7 +64,7 @@ static void warn(const struct profile *p, const struct export_options *options)
         sum += s->weight;
         samples += counts ? s->weight : (double)s->count;
     }
-    if (sum != 0 && samples < SAMPLES_FEW && is_sampled(p))
+    if (sum != 0 && samples < SAMPLES_FEW && !import_counts_all(p))
         message_note("only %g sample%s: narrow frames are not significant", samples,
                      samples == 1 ? "" : "s");
     if (options->svg->total > 0 && options->svg->total < sum)

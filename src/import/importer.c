@@ -22,6 +22,29 @@ const struct importer *importer_named(struct str name)
     return NULL;
 }
 
+/* In a sampled heap, an allocation counts for more than one. */
+static bool is_complete_heap(const struct profile *p)
+{
+    event_id event = 0;
+    double weight = 0, count = 0;
+    for (event_id e = 1; e < p->event_count; e++)
+        if (p->events[e].unit == UNIT_COUNT &&
+            str_equal(profile_string(p, p->events[e].name), STR("allocations")))
+            event = e;
+    for (size_t i = 0; event && i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        weight += s->event == event ? s->weight : 0;
+        count += s->event == event ? (double)s->count : 0;
+    }
+    return count > 0 && weight < count + 0.5;
+}
+
+bool import_counts_all(const struct profile *p)
+{
+    const struct importer *format = importer_named(profile_string(p, p->facts.format));
+    return (format && format->counts_all) || is_complete_heap(p);
+}
+
 bool importer_has_suffix(const struct importer *im, struct str name)
 {
     struct str rest = str_of(im->suffixes);

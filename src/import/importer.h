@@ -122,6 +122,10 @@ extern const struct importer *const importers[];
 /* The importer with that name; NULL if there is none. */
 const struct importer *importer_named(struct str name);
 
+/* Whether the weights are complete counts, so that few of them are exact: the format's are, or
+ * each allocation of a heap is a row of its own. */
+bool import_counts_all(const struct profile *p);
+
 /* The importer with the highest score for a file that begins with `head`, and the
  * score. The suffix of `name` decides between equal scores. NULL if no importer
  * recognises it. Callers that have an input use detect.h. */

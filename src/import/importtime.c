@@ -138,5 +138,6 @@ const struct importer import_importtime = {
     .suffixes = "",
     .summary = "import times of Python's modules, by python3 -X importtime",
     .probe = importtime_probe,
+    .counts_all = true,
     .read = importtime_read,
 };

@@ -340,6 +340,7 @@ const struct importer import_pstats = {
     .suffixes = "pstats,prof,cprof",
     .summary = "Python's cProfile, profile and pstats",
     .probe = pstats_probe,
+    .counts_all = true,
     .shape = SHAPE_BINARY,
     .read = pstats_read,
 };

@@ -174,5 +174,6 @@ const struct importer import_xdebug = {
     .suffixes = "xt",
     .summary = "Xdebug function trace of PHP, xdebug.trace_format=1",
     .probe = xdebug_probe,
+    .counts_all = true,
     .read = xdebug_read,
 };

@@ -35,6 +35,11 @@ says "cannot run './absent'"
 status 143 stoke heap -q --full -o killed.stoke sh -c 'kill $$'
 [ -s killed.stoke ] || fail 'no profile of a killed program'
 
+# Few samples are not significant, but few allocations are exact if all are recorded.
+status 0 stoke heap -q --full -o all.stoke sh -c 'exit 0'
+status 0 stoke flamegraph -o all.svg all.stoke
+says_not 'not significant'
+
 # A running process. What is refused: tests/agents/heap/heap_attach.py
 sleep 60 &
 status 0 stoke heap -p $! --duration 0.01 -o running.stoke

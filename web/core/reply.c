@@ -99,13 +99,6 @@ static bool has_processes(const struct profile *p)
     return false;
 }
 
-/* Whether the weights are complete counts, and no estimates by samples. */
-static bool is_counted(const struct profile *p)
-{
-    const struct importer *format = importer_named(profile_string(p, p->facts.format));
-    return clock_is_cycles(p) || (format && format->counts_all);
-}
-
 void reply_profile(struct json_writer *w, const struct profile *p,
                    const struct profile *events)
 {
@@ -126,7 +119,7 @@ void reply_profile(struct json_writer *w, const struct profile *p,
     json_put_key(w, "differential");
     json_put_bool(w, f->differential);
     json_put_key(w, "counted");
-    json_put_bool(w, is_counted(p));
+    json_put_bool(w, clock_is_cycles(p) || import_counts_all(p));
     json_member_u64(w, "threads", p->thread_count - 1);
     json_put_key(w, "labelled");
     json_put_bool(w, p->label_count > 1);
