@@ -10,6 +10,7 @@ import sys
 
 # Samples at addresses that perf names in its own way.
 RARE = 2
+ASTRAY = 5  # percent of a recording, see astray
 
 
 def perf_rows(recording, keys, children, more):
@@ -66,19 +67,20 @@ def stoke_rows(recording, keys, children, more):
 
 def astray(one, other, keys):
     """The share of kernel callers that perf names in another way: if the last instruction of a
-    function is a call, the return address belongs to the next function, and perf names that one."""
+    function is a call, the return address belongs to the next function, and perf names that one.
+    One sample may have some percent of a recording whose samples weigh the time they state."""
     if "sym" not in keys:
         return 0
     return sum(row[0] for key, row in one.items()
-               if key not in other and "[kernel.kallsyms]" in key and row[1] == 0 and row[0] < 0.5)
+               if key not in other and "[kernel.kallsyms]" in key and row[1] == 0 and row[0] < ASTRAY)
 
 
 def compare(recording, keys, children, *more):
     perf = perf_rows(recording, keys, children, more)
     stoke = stoke_rows(recording, keys, children, more)
     what = " ".join([recording, ",".join(keys), "--children" if children else "--no-children", *more])
-    loose = astray(perf, stoke, keys) if children else 0
     rare = 100 * RARE / sum(row[-2] for row in stoke.values())
+    loose = astray(perf, stoke, keys) if children else 0
     moved = []
     for key in sorted(set(perf) | set(stoke)):
         kernel = loose and "[kernel.kallsyms]" in key
