@@ -65,7 +65,7 @@ struct event_pair {
 
 /* The functions with most of the event's weight, at most `most`, and the number of all. JSON. */
 bool reply_sites(struct json_writer *w, const struct shown *s, const struct functions *f,
-                  const struct event_pair *events, uint32_t most, struct error *err);
+                 const struct event_pair *events, uint32_t most, struct error *err);
 
 struct growth_of {
     const struct shown *shown;
