@@ -284,7 +284,7 @@ static bool parse_step(const char *text, void *value, struct error *err)
     return error_hint(err, "a whole number and s, ms, us or ns: 250ms, at most a day");
 }
 
-/* "8,20": 0 is the width of the texts. */
+/* "8,20": the columns of each field. With 0, a column is as wide as its longest text. */
 static bool parse_widths(const char *text, void *value, struct error *err)
 {
     uint16_t *widths = value;

@@ -25,12 +25,8 @@ const struct importer *importer_named(struct str name)
 /* In a sampled heap, an allocation counts for more than one. */
 static bool is_complete_heap(const struct profile *p)
 {
-    event_id event = 0;
+    event_id event = profile_find_event(p, STR("allocations"));
     double weight = 0, count = 0;
-    for (event_id e = 1; e < p->event_count; e++)
-        if (p->events[e].unit == UNIT_COUNT &&
-            str_equal(profile_string(p, p->events[e].name), STR("allocations")))
-            event = e;
     for (size_t i = 0; event && i < p->sample_count; i++) {
         const struct sample *s = &p->samples[i];
         weight += s->event == event ? s->weight : 0;

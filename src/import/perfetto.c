@@ -153,8 +153,8 @@ static void set_name(struct perfetto *p, struct idmap *names, uint64_t id, strin
         *slot = name;
 }
 
-/* Messages that have an ID in one field and a name in another: the first of `name_field`. A
- * command line has the path of the program. */
+/* Reads the name of a process or thread from a message. Without a name, it is the file name of the
+ * first word of the command line. */
 static void read_named(struct perfetto *p, struct idmap *names, struct str message,
                        uint32_t id_field, uint32_t name_field, uint32_t command_field)
 {

@@ -44,7 +44,7 @@ function Mode({ app }: { app: App }) {
     return <div class="modes" role="group" aria-label="Flame graphs">{button("Difference", false)}{button("Side by side", true)}</div>;
 }
 
-/* Above the functions whose change is no more than noise. */
+/* The heading above the functions whose change is within the noise. */
 function NoiseHeading({ of, sum, unit }: { of: number; sum: number | null; unit: string }) {
     return (
         <div class="row noise-heading" role="row">
