@@ -55,7 +55,7 @@ int main(int argc, char **argv)
         return 1;
     }
     step("read");
-    if (!shown_init(&shown, p, 0, false, true, &err))
+    if (!shown_init(&shown, p, &(struct shown_options){.by_process = true}, &err))
         return 1;
     step("show");
     if (!chart_of_time(&in_time, &shown, p, NULL, &err))

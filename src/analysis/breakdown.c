@@ -10,19 +10,29 @@
 /* Names by key, in the order of the enum. Alternatives are those of perf. */
 static const struct key_facts {
     const char *name, *other;
-    bool of_frame, lines, samples;
+    bool of_frame, lines, samples, branches;
+    const char *label; /* the key of a sample's label */
 } facts[] = {
-    {"comm", "command", false, false, false},
-    {"pid", "process", false, false, false},
-    {"tid", "thread", false, false, false},
-    {"cpu", "cpu", false, false, true},
-    {"time", "time", false, false, true},
-    {"cgroup", "cgroup", false, false, false},
-    {"parent", "parent", false, false, false},
-    {"dso", "shared_object", true, false, false},
-    {"sym", "symbol", true, false, false},
-    {"srcfile", "file", true, true, false},
-    {"srcline", "line", true, true, false},
+    {"comm", "command", .of_frame = false},
+    {"pid", "process", .of_frame = false},
+    {"tid", "thread", .of_frame = false},
+    {"cpu", "cpu", .samples = true},
+    {"time", "time", .samples = true},
+    {"cgroup", "cgroup", .label = "cgroup"},
+    {"parent", "parent", .of_frame = false},
+    {"dso", "shared_object", .of_frame = true},
+    {"sym", "symbol", .of_frame = true},
+    {"srcfile", "file", .of_frame = true, .lines = true},
+    {"srcline", "line", .of_frame = true, .lines = true},
+    {"symbol_size", "symbol_size", .of_frame = true},
+    {"symbol_from", "symbol_from", .of_frame = true, .branches = true},
+    {"symbol_to", "symbol_to", .of_frame = true, .branches = true},
+    {"dso_from", "dso_from", .of_frame = true, .branches = true},
+    {"dso_to", "dso_to", .of_frame = true, .branches = true},
+    {"mispredict", "mispredict", .branches = true, .label = "mispredict"},
+    {"abort", "abort", .branches = true, .label = "abort"},
+    {"in_tx", "in_tx", .branches = true, .label = "in_tx"},
+    {"cycles", "cycles", .branches = true, .label = "cycles"},
 };
 
 enum breakdown_key breakdown_key_named(struct str name)
@@ -47,6 +57,16 @@ bool breakdown_key_needs_lines(enum breakdown_key key)
 bool breakdown_key_needs_samples(enum breakdown_key key)
 {
     return facts[key].samples;
+}
+
+bool breakdown_key_is_of_branch(enum breakdown_key key)
+{
+    return facts[key].branches;
+}
+
+bool breakdown_key_is_symbol(enum breakdown_key key)
+{
+    return key == KEY_SYM || key == KEY_SYM_FROM || key == KEY_SYM_TO;
 }
 
 /* --- Combinations of values -------------------------------------------------------- */
@@ -143,9 +163,15 @@ static bool find_symbols(struct breakdown *b)
         const struct frame *frame = &p->frames[f];
         struct str path = profile_string(p, p->modules[frame->module].path);
         struct str name = label_without_suffix(profile_string(p, frame->name));
-        struct breakdown_symbol s = {
-            str_equal(name, STR("[unknown]")) ? 0 : strings_add(&b->names, name),
-            strings_add(&b->names, str_basename(path)), level_of(p, frame)};
+        char text[24];
+        if (str_equal(name, STR("[unknown]")))
+            name = STR("");
+        if (b->o->addresses && !name.len && frame->address)
+            name = (struct str){text, format_text(text, sizeof text, "0x%016llx",
+                                                  (unsigned long long)frame->address)};
+        struct breakdown_symbol s = {name.len ? strings_add(&b->names, name) : 0,
+                                     strings_add(&b->names, str_basename(path)),
+                                     level_of(p, frame)};
         struct symbol_lookup w = {b->symbols, &s};
         uint32_t hash =
             (uint32_t)hash_mix(hash_pair(s.name, s.module), (uint64_t)s.level ^ HASH_A);
@@ -168,6 +194,8 @@ static struct breakdown_values frame_values(const struct breakdown *b, frame_id 
         v.by_key[KEY_DSO] = b->symbols[symbol].module;
     if (has_key(b, KEY_SYM))
         v.by_key[KEY_SYM] = symbol;
+    if (has_key(b, KEY_SYMBOL_SIZE) && frame->name)
+        v.by_key[KEY_SYMBOL_SIZE] = frame->offset;
     if (has_key(b, KEY_SRCFILE))
         v.by_key[KEY_SRCFILE] = frame->file;
     if (has_key(b, KEY_SRCLINE) && frame->file && frame->line)
@@ -185,19 +213,47 @@ static bool frame_matches(const struct breakdown *b, frame_id f)
            words_match(&b->o->symbols, strings_get(&b->names, s->name));
 }
 
-/* By frame: its combination, 0 if filtered out. NULL when out of memory. */
-static uint32_t *find_locations(struct breakdown *b)
+/* Adds the ends of a branch: the frame of the stack and the one that calls it. */
+static void add_ends(const struct breakdown *b, stack_id s, struct breakdown_values *v)
 {
+    const struct stack *stacks = b->p->stacks;
+    uint32_t to = b->symbol_of_frame[stacks[s].frame];
+    uint32_t from = b->symbol_of_frame[stacks[stacks[s].parent].frame];
+    if (has_key(b, KEY_SYM_FROM))
+        v->by_key[KEY_SYM_FROM] = from;
+    if (has_key(b, KEY_SYM_TO))
+        v->by_key[KEY_SYM_TO] = to;
+    if (has_key(b, KEY_DSO_FROM))
+        v->by_key[KEY_DSO_FROM] = b->symbols[from].module;
+    if (has_key(b, KEY_DSO_TO))
+        v->by_key[KEY_DSO_TO] = b->symbols[to].module;
+}
+
+/* By stack: the combination of its frame, 0 if filtered out. NULL when out of memory. */
+static uint32_t *find_locations(struct breakdown *b, struct arena *scratch)
+{
+    const struct profile *p = b->p;
     struct tuples locations = {0};
-    uint32_t *of_frame = arena_zalloc(&b->arena, b->p->frame_count, sizeof *of_frame);
-    for (frame_id f = 0; of_frame && f < b->p->frame_count; f++) {
+    uint32_t *of_frame = arena_zalloc(scratch, p->frame_count, sizeof *of_frame);
+    uint32_t *of_stack = arena_zalloc(&b->arena, p->stack_count, sizeof *of_stack);
+    bool ends = has_key(b, KEY_SYM_FROM) || has_key(b, KEY_SYM_TO) ||
+                has_key(b, KEY_DSO_FROM) || has_key(b, KEY_DSO_TO);
+    for (frame_id f = 0; of_frame && f < p->frame_count; f++) {
         struct breakdown_values values = frame_values(b, f);
         if (frame_matches(b, f))
             of_frame[f] = tuples_add(&locations, &b->arena, &values);
     }
+    for (stack_id s = 0; of_frame && of_stack && s < p->stack_count; s++) {
+        of_stack[s] = of_frame[p->stacks[s].frame];
+        if (!ends || !of_stack[s])
+            continue;
+        struct breakdown_values values = frame_values(b, p->stacks[s].frame);
+        add_ends(b, s, &values);
+        of_stack[s] = tuples_add(&locations, &b->arena, &values);
+    }
     b->locations = locations.items;
     b->location_count = locations.count;
-    return b->arena.failed ? NULL : of_frame;
+    return b->arena.failed || !of_frame ? NULL : of_stack;
 }
 
 /* --- Stacks ------------------------------------------------------------------------ */
@@ -238,20 +294,19 @@ static stack_id next_stack(const struct profile *p, const struct stacks *s,
 }
 
 static bool find_stacks(struct breakdown *b, struct stacks *s, struct arena *scratch,
-                        const uint32_t *location_of_frame)
+                        uint32_t *location_of_stack)
 {
     const struct profile *p = b->p;
     struct family f = {arena_zalloc(scratch, p->stack_count, sizeof(uint32_t)),
                        arena_zalloc(scratch, p->stack_count, sizeof(uint32_t)),
                        arena_zalloc(scratch, b->location_count + 1, sizeof(uint32_t))};
     s->number = arena_zalloc(scratch, p->stack_count, sizeof *s->number);
-    s->location = arena_zalloc(&b->arena, p->stack_count, sizeof *s->location);
+    s->location = location_of_stack;
     s->outermost = arena_zalloc(scratch, p->stack_count, sizeof *s->outermost);
     b->location_of_stack = s->location;
     if (scratch->failed || !s->location)
         return false;
     for (stack_id i = (stack_id)p->stack_count; i-- > 0;) {
-        s->location[i] = location_of_frame[p->stacks[i].frame];
         if (i == 0)
             break;
         f.sibling[i] = f.child[p->stacks[i].parent];
@@ -284,7 +339,7 @@ static string_id *find_outermost(const struct profile *p, struct arena *scratch)
 struct sample_facts {
     const string_id *outermost; /* by stack: the name of its outermost frame */
     const string_id *parent;    /* by stack: the key parent, in the breakdown's names */
-    const label_id *cgroup;     /* by label set; NULL if there are no labels */
+    const label_id *labels[KEY_COUNT]; /* by key and label set; NULL: no labels */
 };
 
 /* By stack: the innermost function that the options select. NULL when out of memory. */
@@ -306,8 +361,9 @@ static bool find_sample_facts(const struct breakdown *b, struct sample_facts *f,
     const struct profile *p = b->p;
     *f = (struct sample_facts){.outermost = find_outermost(p, scratch),
                                .parent = find_parents(b, scratch)};
-    if (has_key(b, KEY_CGROUP) && p->sample_labels)
-        f->cgroup = label_sets_find(p, STR("cgroup"), scratch);
+    for (unsigned k = 0; k < KEY_COUNT && p->sample_labels; k++)
+        if (facts[k].label && has_key(b, (enum breakdown_key)k))
+            f->labels[k] = label_sets_find(p, str_of(facts[k].label), scratch);
     return f->outermost && f->parent && !scratch->failed;
 }
 
@@ -334,9 +390,12 @@ static struct breakdown_values sample_values(const struct breakdown *b,
         v.by_key[KEY_CPU] = (uint32_t)(s->cpu - CPU_NONE);
     if (has_key(b, KEY_TIME) && s->time != TIME_NONE)
         v.by_key[KEY_TIME] = s->time / time_step(b) + 1;
-    if (known->cgroup)
-        v.by_key[KEY_CGROUP] =
-            b->p->labels[known->cgroup[b->p->sample_labels[number]]].text;
+    for (unsigned i = 0; i < b->o->key_count; i++) {
+        const label_id *labels = known->labels[b->o->keys[i]];
+        if (labels)
+            v.by_key[b->o->keys[i]] =
+                b->p->labels[labels[b->p->sample_labels[number]]].text;
+    }
     if (has_key(b, KEY_PARENT))
         v.by_key[KEY_PARENT] = known->parent[s->stack];
     return v;
@@ -614,25 +673,32 @@ static struct str value_text(const struct breakdown *b, enum breakdown_key key,
     case KEY_COMM:
     case KEY_CGROUP:
     case KEY_SRCFILE:
+    case KEY_MISPREDICT:
+    case KEY_ABORT:
+    case KEY_IN_TX:
+    case KEY_CYCLES:
         return profile_string(b->p, (string_id)value);
     case KEY_SRCLINE:
         return profile_string(b->p, (string_id)(value >> 32));
     case KEY_DSO:
+    case KEY_DSO_FROM:
+    case KEY_DSO_TO:
     case KEY_PARENT:
         return strings_get(&b->names, (string_id)value);
     case KEY_SYM:
+    case KEY_SYM_FROM:
+    case KEY_SYM_TO:
         return breakdown_symbol_name(b, (uint32_t)value);
     default:
         return STR("");
     }
 }
 
-/* 0 if it is unknown. */
-static uint64_t known_value(const struct breakdown *b, const struct breakdown_row *row,
-                            enum breakdown_key key)
+uint64_t breakdown_known_value(const struct breakdown *b, const struct breakdown_row *row,
+                               enum breakdown_key key)
 {
     uint64_t value = breakdown_value(b, row, key);
-    return key == KEY_SYM && b->symbols[value].name == 0 ? 0 : value;
+    return breakdown_key_is_symbol(key) && b->symbols[value].name == 0 ? 0 : value;
 }
 
 /* Order of rows of equal weight by their values, unknown ones last: the same in each run. */
@@ -641,7 +707,8 @@ static int compare_values(const struct breakdown *b, const struct breakdown_row 
 {
     for (unsigned i = 0; i < b->o->key_count; i++) {
         enum breakdown_key key = b->o->keys[i];
-        uint64_t v = known_value(b, x, key), w = known_value(b, y, key);
+        uint64_t v = breakdown_known_value(b, x, key);
+        uint64_t w = breakdown_known_value(b, y, key);
         if (!v || !w) {
             if (v != w)
                 return v ? -1 : 1;
@@ -654,7 +721,7 @@ static int compare_values(const struct breakdown *b, const struct breakdown_row 
             v = (uint32_t)v;
             w = (uint32_t)w;
         }
-        if (v != w && key != KEY_SYM)
+        if (v != w && !breakdown_key_is_symbol(key))
             return v < w ? -1 : 1;
     }
     return 0;
@@ -719,10 +786,10 @@ static bool break_down(struct breakdown *b, struct arena *scratch)
     size_t count;
     if (!strings_init(&b->names, &b->arena) || !find_symbols(b))
         return false;
-    uint32_t *location_of_frame = find_locations(b);
+    uint32_t *location_of_stack = find_locations(b, scratch);
     if ((has_key(b, KEY_PID) || has_key(b, KEY_TID)) && !name_numbers(b))
         return false;
-    if (!location_of_frame || !find_stacks(b, &stacks, scratch, location_of_frame))
+    if (!location_of_stack || !find_stacks(b, &stacks, scratch, location_of_stack))
         return false;
     const struct sort_key *keys = group_samples(b, &stacks, scratch, &count);
     return keys && make_nodes(&g, keys, count, scratch) && make_rows(b, &g) &&
@@ -770,7 +837,8 @@ void breakdown_write(const struct breakdown *b, const struct breakdown_row *row,
     struct str text = value_text(b, key, value);
     if (!whole && !b->o->full_paths && (key == KEY_SRCFILE || key == KEY_SRCLINE))
         text = str_basename(text);
-    bool number = key == KEY_PID || key == KEY_TID || key == KEY_CPU || key == KEY_TIME;
+    bool number = key == KEY_PID || key == KEY_TID || key == KEY_CPU || key == KEY_TIME ||
+                  key == KEY_SYMBOL_SIZE;
     if (value == 0 || (text.len == 0 && !number)) {
         output_text(out, whole ? "" : key == KEY_PARENT ? "[other]" : "[unknown]");
         return;
@@ -782,6 +850,8 @@ void breakdown_write(const struct breakdown *b, const struct breakdown_row *row,
         write_time(b, out, (value - 1) * time_step(b));
     else if (key == KEY_CPU && !whole) /* as in perf */
         output_format(out, "%03llu", (unsigned long long)(value - 1));
+    else if (key == KEY_SYMBOL_SIZE)
+        output_u64(out, value);
     else if (number)
         output_u64(out, value - 1);
     if (whole || (key != KEY_PID && key != KEY_TID))

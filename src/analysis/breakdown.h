@@ -28,6 +28,16 @@ enum breakdown_key {
     KEY_SYM, /* the function; functions of the same name in two modules are different */
     KEY_SRCFILE,
     KEY_SRCLINE,
+    KEY_SYMBOL_SIZE, /* of the function, in bytes */
+    /* Of branches (import_options.branches): a stack is the source, then the target. */
+    KEY_SYM_FROM,
+    KEY_SYM_TO,
+    KEY_DSO_FROM,
+    KEY_DSO_TO,
+    KEY_MISPREDICT, /* these are labels of the samples */
+    KEY_ABORT,
+    KEY_IN_TX,
+    KEY_CYCLES,
     KEY_COUNT,
 };
 
@@ -48,6 +58,7 @@ struct breakdown_options {
     const uint32_t *parents; /* by frame: not 0 if it is selected; NULL: none */
     bool only_parents;       /* no rows of samples without a selected function */
     uint64_t time_step;      /* ns, of the key time; 0: 100 ms */
+    bool addresses;          /* functions without a name are apart, by their addresses */
     bool nanoseconds;        /* times with 9 digits after the point */
     bool full_paths;         /* of source files, also in a short text */
     const bool *threads;     /* by thread: its samples have rows; NULL: those of all */
@@ -134,6 +145,10 @@ const char *breakdown_key_name(enum breakdown_key key);
 bool breakdown_key_needs_lines(enum breakdown_key key);
 bool breakdown_key_needs_samples(enum breakdown_key key);
 
+/* True if the key is one of branches; of functions, which have a level. */
+bool breakdown_key_is_of_branch(enum breakdown_key key);
+bool breakdown_key_is_symbol(enum breakdown_key key);
+
 /* False, with err set, when out of memory; call breakdown_deinit in every case. The
  * profile and the options must outlive it. The struct must not be moved. */
 bool breakdown_init(struct breakdown *b, const struct profile *p,
@@ -162,6 +177,10 @@ void breakdown_write(const struct breakdown *b, const struct breakdown_row *row,
 /* The value of a row; 0 if unknown. For pid, tid, cpu and time: the number plus one. */
 uint64_t breakdown_value(const struct breakdown *b, const struct breakdown_row *row,
                          enum breakdown_key key);
+
+/* The same, but a function without a name has 0. */
+uint64_t breakdown_known_value(const struct breakdown *b, const struct breakdown_row *row,
+                               enum breakdown_key key);
 
 /* The name of a function, or "[unknown]". */
 struct str breakdown_symbol_name(const struct breakdown *b, uint32_t symbol);

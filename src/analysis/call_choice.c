@@ -2,6 +2,7 @@
 /* The comparison of two graphs, and which functions and calls of a graph are shown. */
 #include "analysis/call_costs.h"
 #include "base/array.h"
+#include "base/format.h"
 #include "base/glob.h"
 #include "base/idmap.h"
 
@@ -220,11 +221,45 @@ static void link_calls(struct reach *r)
     }
 }
 
+#define OTHER_NAME_MOST 1024
+
+/* "main (memtrail.py:950)" as "memtrail:950:main". False if it has no such form. */
+static bool located_name(struct str name, char *text, size_t size, struct str *bare)
+{
+    size_t open = str_rfind(name, '('), length;
+    struct str where, file;
+    if (open < 2 || open == name.len || name.ptr[open - 1] != ' ' ||
+        name.ptr[name.len - 1] != ')')
+        return false;
+    where = str_span(name.ptr + open + 1, name.ptr + name.len - 1);
+    size_t colon = str_rfind(where, ':');
+    if (colon == where.len)
+        return false;
+    file = str_basename(str_head(where, colon));
+    if (str_ends(file, STR(".py")))
+        file.len -= 3;
+    *bare = str_head(name, open - 1);
+    length = format_text(text, size, "%.*s%.*s:%.*s", STR_ARG(file),
+                         STR_ARG(str_skip(where, colon)), STR_ARG(*bare));
+    return length < size;
+}
+
+bool call_costs_matches(struct str glob, struct str name)
+{
+    char text[OTHER_NAME_MOST];
+    struct str bare;
+    if (glob_match(glob, name))
+        return true;
+    return name.len < sizeof text - 8 && located_name(name, text, sizeof text, &bare) &&
+           (glob_match(glob, bare) || glob_match(glob, str_of(text)));
+}
+
 static uint32_t find_starts(struct reach *r, struct str glob)
 {
     uint32_t count = 0;
     for (uint32_t f = 1; f < r->c->function_count; f++)
-        if (r->c->functions[f].shown && glob_match(glob, r->c->functions[f].name)) {
+        if (r->c->functions[f].shown &&
+            call_costs_matches(glob, r->c->functions[f].name)) {
             r->depth[f] = 1;
             r->queue[count++] = f;
         }

@@ -29,7 +29,8 @@ struct cost_call *call_costs_call(struct call_costs *c, struct idmap *ids,
                                                  .callee = callee,
                                                  .next = f->first_call,
                                                  .count = COSTS_UNKNOWN,
-                                                 .total = COSTS_UNKNOWN};
+                                                 .total = COSTS_UNKNOWN,
+                                                 .stated = COSTS_UNKNOWN};
     f->first_call = (uint32_t)c->call_count;
     return &c->calls[c->call_count++];
 }
@@ -80,6 +81,8 @@ static bool add_functions(struct building *b, struct error *err)
         return error_memory(err);
     c->function_count = c->call_count = 1;
     for (size_t i = 0; i < count; i++) {
+        if (calls_is_mark(&b->tree, rows[i].label))
+            continue;
         struct cost_function *f = &c->functions[function_of(b, rows[i].frame)];
         f->self = rows[i].self;
         f->total = rows[i].total;
@@ -126,11 +129,10 @@ static void add_count(double *sum, double count)
         *sum = (*sum > 0 ? *sum : 0) + count;
 }
 
-/* What a stated total has beyond the calls with a known total; and the other calls, which
- * are inside a cycle. */
+/* Of a function with a stated total. */
 struct rest {
-    double total;
-    uint32_t open_calls;
+    double total;        /* that, without the calls with a known total; 0: not stated */
+    uint32_t open_calls; /* the other calls, which are inside a cycle */
 };
 
 static bool is_open(const struct cost_call *call)
@@ -160,8 +162,20 @@ static void divide_rests(struct call_costs *c, struct rest *rests)
     }
 }
 
-/* The totals of functions of a cycle as the file states them. Others are the same as the
- * distributed ones, which have more digits. */
+/* A total that is distributed would be less than the stated one: each call in a cycle takes
+ * the time of the calls inside it, too. */
+static void set_stated_calls(struct call_costs *c, const struct rest *rests)
+{
+    for (size_t i = 1; i < c->call_count; i++) {
+        struct cost_call *call = &c->calls[i];
+        bool recursive = c->functions[call->callee].cycle || call->caller == call->callee;
+        if (recursive && rests[call->callee].total > 0 && call->stated >= 0)
+            call->total = call->stated;
+    }
+}
+
+/* The totals of functions of a cycle, and of the calls of them, as the file states them. Others
+ * are the same as the distributed ones, which have more digits. */
 static bool set_stated_totals(struct building *b, event_id event)
 {
     struct call_costs *c = b->c;
@@ -171,14 +185,17 @@ static bool set_stated_totals(struct building *b, event_id event)
         uint32_t callee = s->event == event && !s->caller && s->total > 0
                               ? function_of(b, s->callee)
                               : 0;
-        if (!callee || !c->functions[callee].cycle)
+        if (!callee)
             continue;
         struct cost_function *f = &c->functions[callee];
-        f->total = s->total > f->self ? s->total : f->self;
+        if (f->cycle)
+            f->total = s->total > f->self ? s->total : f->self;
         rests[callee].total = f->total;
     }
-    if (rests)
+    if (rests) {
+        set_stated_calls(c, rests);
         divide_rests(c, rests);
+    }
     return rests != NULL;
 }
 
@@ -206,6 +223,7 @@ static bool add_stated(struct building *b, event_id event, struct error *err)
         if (!call)
             return error_memory(err);
         add_count(&call->count, s->count);
+        add_count(&call->stated, s->total);
         call->passed += s->total >= 0 ? s->total : s->count > 0 ? s->count : 0;
     }
     for (size_t i = 1; i < c->function_count; i++)
@@ -232,6 +250,42 @@ static bool add_exact(struct building *b, struct error *err)
     return ok;
 }
 
+/* The event that counts calls: a sample is that many calls of its innermost function. 0: there is
+ * none, or it is the one of the costs. */
+static event_id count_event(const struct building *b)
+{
+    for (event_id e = 1; e < b->p->event_count; e++)
+        if (e != b->tree.event &&
+            str_equal(profile_string(b->p, b->p->events[e].name), STR("calls")))
+            return e;
+    return 0;
+}
+
+/* Adds the calls of an input that has stacks with them. */
+static bool add_counts(struct building *b, struct error *err)
+{
+    const struct profile *p = b->p;
+    event_id event = count_event(b);
+    for (size_t i = 0; event && i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        stack_id parent = p->stacks[s->stack].parent;
+        if (s->event != event || !s->stack)
+            continue;
+        uint32_t callee = function_of(b, p->stacks[s->stack].frame);
+        add_count(&b->c->functions[callee].called, s->weight);
+        if (!parent)
+            continue;
+        struct cost_call *call = call_costs_call(
+            b->c, &b->ids, function_of(b, p->stacks[parent].frame), callee);
+        if (!call)
+            return error_memory(err);
+        add_count(&call->count, s->weight);
+        if (call->total < 0) /* its samples have no cost */
+            call->total = 0;
+    }
+    return true;
+}
+
 static bool build(struct building *b, enum costs_method method, struct error *err)
 {
     struct call_costs *c = b->c;
@@ -247,6 +301,8 @@ static bool build(struct building *b, enum costs_method method, struct error *er
     count_samples(b);
     bool ok = stated != UINT32_MAX && !c->differs ? add_stated(b, stated, err)
                                                   : add_exact(b, err);
+    if (ok && !c->stated)
+        ok = add_counts(b, err);
     if (ok && !c->stated && method == COSTS_CALL_RATIOS)
         ok = call_costs_distribute(c, err);
     return ok && (!c->arena.failed || error_memory(err));

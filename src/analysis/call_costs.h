@@ -6,7 +6,9 @@
  * are call graphs (gprof, callgrind, pstats) have self costs and calls instead. Their totals
  * are then distributed as gprof2dot does: a function's total is divided among its callers in
  * proportion to their calls, and functions that call each other are one function for the
- * totals of their callers. COSTS_CALL_RATIOS requests that for samples, too.
+ * totals of their callers. COSTS_CALL_RATIOS requests that for samples, too. Where the input
+ * states the total of a function that calls itself, directly or not (pstats), its total and
+ * those of the calls of it are the stated ones.
  *
  * Nothing recurses. */
 #ifndef STOKE_ANALYSIS_CALL_COSTS_H
@@ -37,6 +39,7 @@ struct cost_call {
     uint32_t next;             /* of the same caller, or 0 */
     double total;              /* or COSTS_UNKNOWN: part of a cycle */
     double base_total, passed; /* passed: by which the callee's total is divided */
+    double stated;             /* total in the input, or COSTS_UNKNOWN */
     double count;              /* or COSTS_UNKNOWN */
     double weight;
     bool shown;
@@ -94,6 +97,10 @@ struct costs_limits {
  * function. */
 bool call_costs_choose(struct call_costs *c, const struct costs_limits *limits,
                        struct error *err);
+
+/* Whether a glob of the user matches the name; "main (memtrail.py:950)" may also be written
+ * as "main", or as gprof2dot writes it, "memtrail:950:main". */
+bool call_costs_matches(struct str glob, struct str name);
 
 /* Between 0 and 1; 1 without a total, as in gprof2dot. */
 static inline double cost_share(double part, double all)

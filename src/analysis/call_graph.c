@@ -4,6 +4,13 @@
 #include "base/idmap.h"
 #include "base/sort.h"
 
+/* The label may end with a zero byte and a module. */
+bool calls_is_mark(const struct calltree *t, string_id label)
+{
+    struct str text = strings_get(&t->paths.labels, label), mark = STR(INFERRED_MARK);
+    return str_starts(text, mark) && (text.len == mark.len || text.ptr[mark.len] == 0);
+}
+
 /* --- All calls -------------------------------------------------------------------- */
 
 struct finding {
@@ -44,7 +51,9 @@ static bool find_calls(struct finding *f, const struct calltree *t)
                 f->times[f->open[depth]]--;
         depth = node->depth;
         f->open[depth] = 0;
-        if (!up->frame)
+        if (up->frame && calls_is_mark(t, up->label))
+            up = &t->nodes[up->parent];
+        if (!up->frame || calls_is_mark(t, node->label))
             continue;
         uint32_t number = call_between(f, up->label, node->label);
         if (!number)
@@ -107,8 +116,9 @@ static bool call_before(const void *context, uint32_t a, uint32_t b)
 }
 
 /* Fills g->functions; sets `shown` for their labels. */
-static bool choose_functions(struct call_graph *g, const struct function *all,
-                             size_t count, const struct call_limits *limits, bool *shown)
+static bool choose_functions(struct call_graph *g, const struct calltree *t,
+                             const struct function *all, size_t count,
+                             const struct call_limits *limits, bool *shown)
 {
     struct arena *a = &g->all.arena;
     struct choosing c = {.g = g, .functions = all};
@@ -118,7 +128,8 @@ static bool choose_functions(struct call_graph *g, const struct function *all,
     if (!order || !g->functions)
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (share_of(g, all[i].total, all[i].base_total) >= limits->function_share)
+        if (!calls_is_mark(t, all[i].label) &&
+            share_of(g, all[i].total, all[i].base_total) >= limits->function_share)
             order[heavy++] = i;
     sort_u32(order, heavy, order + count + 1, function_before, &c);
     for (size_t i = 0; i < heavy; i++) {
@@ -166,7 +177,7 @@ bool call_graph_init(struct call_graph *g, struct calltree *t,
     g->total = t->nodes[0].total;
     g->base_total = t->nodes[0].base_total;
     bool *shown = arena_zalloc(&g->all.arena, t->paths.labels.count, sizeof *shown);
-    bool ok = shown && choose_functions(g, functions, count, limits, shown) &&
+    bool ok = shown && choose_functions(g, t, functions, count, limits, shown) &&
               choose_calls(g, limits, shown);
     return ok || error_memory(err);
 }

@@ -9,6 +9,10 @@
 
 #include "analysis/calltree.h"
 
+/* Whether the label is INFERRED_MARK. A call graph has no node for it, because it would be the
+ * caller of unrelated functions: calls connect the functions on both sides of it. */
+bool calls_is_mark(const struct calltree *t, string_id label);
+
 struct call {
     string_id caller, callee; /* labels of the tree */
     double total, base_total; /* base: the weight before, in a differential profile */

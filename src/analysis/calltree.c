@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/calltree.h"
+#include "analysis/idle.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/sort.h"
@@ -109,6 +110,8 @@ static bool weigh_threads(const struct draft *d, struct thread_weight *weights)
     bool samples = d->options->weight == CALLTREE_SAMPLES;
     for (size_t i = 0; i < d->profile->sample_count; i++) {
         const struct sample *s = &d->profile->samples[i];
+        if (sample_is_idle(d->profile, s, d->options->idle))
+            continue;
         double weight = samples ? (double)s->count : s->weight;
         uint32_t node = d->thread_nodes[s->thread];
         if (weight < 0)
@@ -135,6 +138,8 @@ static void weigh_paths(const struct draft *d, struct path_weight *weights)
     bool samples = d->options->weight == CALLTREE_SAMPLES;
     for (size_t i = 0; i < d->profile->sample_count; i++) {
         const struct sample *s = &d->profile->samples[i];
+        if (sample_is_idle(d->profile, s, d->options->idle))
+            continue;
         double weight = samples ? (double)s->count : s->weight;
         struct path_weight *w = &weights[path_of_stack(&t->paths, s->stack)];
         if (s->event == t->event)
@@ -360,7 +365,8 @@ static bool add_weights(struct draft *d)
     bool samples = d->options->weight == CALLTREE_SAMPLES;
     for (size_t i = 0; i < d->profile->sample_count; i++) {
         const struct sample *s = &d->profile->samples[i];
-        if (s->event != t->event && (s->event != t->base || t->base == 0))
+        if ((s->event != t->event && (s->event != t->base || t->base == 0)) ||
+            sample_is_idle(d->profile, s, d->options->idle))
             continue;
         uint32_t node = node_of_sample(d, s);
         double weight = samples ? (double)s->count : s->weight;

@@ -28,6 +28,8 @@ struct calltree_options {
     enum calltree_order order;
     enum calltree_weight weight;
     double min_share; /* nodes below this share of the total (0.0001) are omitted */
+    const uint8_t
+        *idle; /* by frame: samples that it is the leaf of are left out; or NULL */
 };
 
 struct calltree_node {

@@ -34,3 +34,18 @@ bool frame_is_idle(const struct profile *p, frame_id frame)
             return true;
     return str_has(name, STR("safe_halt")); /* native_, xen_, tdx_, and of other guests */
 }
+
+const uint8_t *frames_idle(const struct profile *p, struct arena *a)
+{
+    uint8_t *idle = NULL;
+    for (frame_id f = 1; f < p->frame_count; f++) {
+        if (!frame_is_idle(p, f))
+            continue;
+        if (!idle)
+            idle = arena_zalloc(a, p->frame_count, sizeof *idle);
+        if (!idle)
+            return NULL;
+        idle[f] = 1;
+    }
+    return idle;
+}

@@ -42,6 +42,11 @@ size_t losses_line(const struct facts *facts, unsigned i, char room[LOSS_LINE_MA
                           facts->lost, room);
     if (i == 2)
         return write_gaps(&facts->unwind_gaps, room);
+    if (i == LOSS_GRAFTS)
+        return write_line(facts->grafted == 1
+                              ? "%s truncated stack continues with inferred callers"
+                              : "%s truncated stacks continue with inferred callers",
+                          facts->grafted, room);
     return write_line(facts->truncated == 1 ? "%s stack is truncated"
                                             : "%s stacks are truncated",
                       facts->truncated, room);

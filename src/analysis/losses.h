@@ -5,7 +5,8 @@
 
 #include "model/profile.h"
 
-#define LOSS_LINES 3      /* lost samples, truncated stacks, no unwind information */
+#define LOSS_LINES 4  /* lost samples, truncated stacks, no unwind information, grafts */
+#define LOSS_GRAFTS 3 /* the last line */
 #define LOSS_LINE_MAX 192 /* room for a line */
 
 /* Writes line i, such as "the profiler lost 1,204 samples". Returns its length, 0 if

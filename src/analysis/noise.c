@@ -318,22 +318,52 @@ static struct estimate estimate_of(const struct noise *n, string_id label, doubl
     return e;
 }
 
+static struct difference compare(const struct estimate *a, const struct estimate *b)
+{
+    double v = a->variance + b->variance, delta = b->share - a->share;
+    double freedom =
+        v * v /
+        (a->variance * a->variance / a->freedom + b->variance * b->variance / b->freedom);
+    double half = noise_t_quantile(freedom) * sqrt(v);
+    return (struct difference){.before = a->share,
+                               .after = b->share,
+                               .low = delta - half,
+                               .high = delta + half,
+                               .p = noise_t_probability(delta / sqrt(v), freedom),
+                               .few = a->samples + b->samples < NOISE_LEAST - 1e-6};
+}
+
 struct difference noise_compare(const struct noise *before, const struct noise *after,
                                 string_id label, double part_before, double part_after)
 {
     struct estimate a = estimate_of(before, label, part_before);
     struct estimate b = estimate_of(after, label, part_after);
-    double v = a.variance + b.variance, delta = b.share - a.share;
-    double freedom =
-        v * v /
-        (a.variance * a.variance / a.freedom + b.variance * b.variance / b.freedom);
-    double half = noise_t_quantile(freedom) * sqrt(v);
-    return (struct difference){.before = a.share,
-                               .after = b.share,
-                               .low = delta - half,
-                               .high = delta + half,
-                               .p = noise_t_probability(delta / sqrt(v), freedom),
-                               .few = a.samples + b.samples < NOISE_LEAST - 1e-6};
+    return compare(&a, &b);
+}
+
+/* The number of a function's samples is that of independent events (Poisson) times the factor. One
+ * more is counted: none is not certain. */
+static void scale_to_weight(struct estimate *e, const struct noise *n, string_id label,
+                            double whole)
+{
+    double factor = label < n->labels ? (double)n->factor[label] : NOISE_ASSUMED;
+    double samples = n->samples > 1 ? n->samples : 1, scale = n->total / whole;
+    e->share *= scale;
+    e->variance = factor * (e->samples + 1) / (samples * samples) * scale * scale;
+}
+
+struct difference noise_compare_weights(const struct noise *before,
+                                        const struct noise *after, string_id label,
+                                        double part_before, double part_after)
+{
+    struct estimate a = estimate_of(before, label, part_before);
+    struct estimate b = estimate_of(after, label, part_after);
+    double whole = before->total > after->total ? before->total : after->total;
+    if (whole > 0) {
+        scale_to_weight(&a, before, label, whole);
+        scale_to_weight(&b, after, label, whole);
+    }
+    return compare(&a, &b);
 }
 
 /* The largest k with at least k values up to k/count of the share of false findings: as many

@@ -39,7 +39,7 @@ bool noise_init(struct noise *n, const struct profile *p, event_id event, bool c
                 const struct strings *labels, struct error *err);
 void noise_deinit(struct noise *n);
 
-/* The difference of two shares. */
+/* The difference of two shares, or of two weights. */
 struct difference {
     double before, after; /* from 0 to 1 */
     double low, high;     /* the 95% confidence interval of after - before */
@@ -51,6 +51,12 @@ struct difference {
  * part of it. */
 struct difference noise_compare(const struct noise *before, const struct noise *after,
                                 string_id label, double part_before, double part_after);
+
+/* The difference of two weights instead, in parts of the larger total. The totals are sums of
+ * samples, too: a longer recording has more of everything. */
+struct difference noise_compare_weights(const struct noise *before,
+                                        const struct noise *after, string_id label,
+                                        double part_before, double part_after);
 
 /* The largest p that is a finding among `count` values of p, or would be one (Benjamini and
  * Hochberg 1995). */

@@ -61,8 +61,8 @@ bool error_at_offset(struct error *err, uint64_t offset)
     return false;
 }
 
-bool error_memory(struct error *err)
+void error_set_memory(struct error *err)
 {
     error_set(err, "out of memory");
-    return error_hint(err, "filter the input first, or use a machine with more memory");
+    error_hint(err, "filter the input first, or use a machine with more memory");
 }

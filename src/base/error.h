@@ -44,8 +44,14 @@ bool error_hint(struct error *err, const char *format, ...)
 bool error_at_line(struct error *err, uint64_t line, uint64_t column, struct str text);
 bool error_at_offset(struct error *err, uint64_t offset);
 
-/* Sets the message for a failed allocation. Always returns false. */
-bool error_memory(struct error *err);
+/* Sets the message for a failed allocation. Always returns false; it is inline because static
+ * analysis follows only what it sees. */
+void error_set_memory(struct error *err);
+static inline bool error_memory(struct error *err)
+{
+    error_set_memory(err);
+    return false;
+}
 
 /* Sets the location's text to the part of a line that contains `column`. */
 void input_location_set_line(struct input_location *location, uint64_t line,

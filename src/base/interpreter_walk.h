@@ -23,6 +23,9 @@ enum interpreter_walk_form {
      * and compiled functions have the function in them (V8). Objects are tagged pointers.
      * Threads need no structure of the runtime. */
     INTERPRETER_WALK_CHAIN,
+    /* As LINKED, but of one thread, the first of its process: `runtime` is its structure (PHP).
+     * An instruction contains its line. */
+    INTERPRETER_WALK_SINGLE,
 };
 
 /* Where the structures of a runtime have their fields: offsets in bytes. ARRAY: `runtime` is the
@@ -54,6 +57,10 @@ struct interpreter_walk {
     uint32_t code_data;      /* in a code object: a number if it is a builtin */
     uint32_t map_type;       /* an object begins with its map, which has its type */
     uint32_t type_code, type_bytecode;
+    /* SINGLE: a code object begins with its type, one byte. */
+    uint32_t frame_flags, flag_entry; /* the flags, and that of an entry */
+    uint32_t instruction_line;
+    uint32_t type_native;
 };
 
 /* Flags of the frames of an array. */
@@ -109,7 +116,8 @@ static inline int interpreter_walk_is_caller(uint64_t frame, uint64_t caller)
 
 struct interpreter_walk_frame {
     uint64_t code;       /* its address, or that of its method, and bits */
-    int32_t instruction; /* offset in the code, or the index of the instruction */
+    int32_t instruction; /* offset in the code, or the index of the instruction; SINGLE:
+                            its line */
     uint32_t
         check; /* interpreter_walk_check: another code object may have the address later */
 };

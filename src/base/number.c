@@ -335,15 +335,19 @@ static size_t write_fixed_magnitude(double v, int decimals, char *out)
     uint64_t scale = (uint64_t)power_of_ten(decimals);
     if (v >= 1e15 || v * (double)scale >= 1e18)
         return write_magnitude(v, out);
-    uint64_t whole = (uint64_t)v, all = scaled(v, decimals);
-    if (all > (uint64_t)1 << 53) /* v * scale was rounded: take the fraction alone */
-        all = whole * scale + scaled(v - (double)whole, decimals);
+    /* As printf: exact for up to four decimals, and halves become even. */
+    uint64_t whole = (uint64_t)v;
+    long double rest = ((long double)v - (long double)whole) * (long double)scale;
+    uint64_t part = (uint64_t)rest, all = whole * scale + part;
+    rest -= (long double)part;
+    if (rest > 0.5L || (rest >= 0.5L && all % 2))
+        all++;
     size_t n = number_write_u64(all / scale, out);
     if (decimals == 0)
         return n;
     out[n++] = '.';
-    for (uint64_t rest = all % scale, unit = scale / 10; unit; unit /= 10)
-        out[n++] = (char)('0' + rest / unit % 10);
+    for (uint64_t digits = all % scale, unit = scale / 10; unit; unit /= 10)
+        out[n++] = (char)('0' + digits / unit % 10);
     return n;
 }
 

@@ -36,7 +36,8 @@ size_t number_write_double(double v, char *out);
  * integer of up to 100 bits, otherwise v alone. */
 size_t number_write_exact(double v, double rest, char *out);
 
-/* Writes v with a fixed number of decimals (0 to 9), rounded half away from zero. */
+/* Writes v with a fixed number of decimals (0 to 9), rounded as printf does: up to four decimals
+ * by the exact value, and halves to even. */
 size_t number_write_fixed(double v, int decimals, char *out);
 
 #endif

@@ -42,8 +42,10 @@
  *            time_first + 1, time_last + 1 uleb (0: none); rate: 8 bytes, a double;
  *            flags uleb (STOKE_FILTERED, STOKE_DIFFERENTIAL); warnings: number uleb,
  *            of each: text, count, line, column, offset + 1 uleb (0: none), caret,
- *            line's text; losses, if there are any: number uleb, of each: time,
- *            count uleb. A text is its length, uleb, and its bytes */
+ *            line's text; losses, if there are any or more follows: number uleb, of
+ *            each: time, count uleb; files without unwind information, likewise: number
+ *            uleb, of each: stacks uleb, path; bytes between two samples of a heap, if
+ *            known: uleb. A text is its length, uleb, and its bytes */
 #ifndef STOKE_BASE_STOKE_FORMAT_H
 #define STOKE_BASE_STOKE_FORMAT_H
 

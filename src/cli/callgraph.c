@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke callgraph: a call graph for Graphviz, with the options of gprof2dot. */
 #include "analysis/call_costs.h"
-#include "base/glob.h"
 #include "base/number.h"
 #include "base/visible.h"
 #include "cli/command.h"
@@ -75,15 +74,20 @@ static bool parse_number_format(const char *text, void *value, struct error *err
         ok = number_parse_u64(digits, &precision) && precision <= 9;
         rest = str_skip(rest, at + 1);
     }
-    ok = ok && rest.len && (rest.ptr[0] == 'f' || rest.ptr[0] == 'g') &&
+    n->kind = rest.len ? rest.ptr[0] : 0;
+    if (n->kind == 'F' || n->kind == 'G')
+        n->kind += 'f' - 'F';
+    if (n->kind == 'i' || n->kind == 'u')
+        n->kind = 'd';
+    ok = ok && (n->kind == 'f' || n->kind == 'g' || n->kind == 'd') &&
          !str_has(str_skip(rest, 1), STR("%"));
     if (!ok) {
         error_set(err, "invalid time format '%s'", text);
-        return error_hint(err, "%%.3f or %%.7g, at most 9 digits, with text before and "
-                               "after");
+        return error_hint(err,
+                          "%%.3f, %%.7g or %%d, at most 9 digits, with text before and "
+                          "after");
     }
     n->precision = (int)precision;
-    n->kind = rest.ptr[0];
     n->after = str_skip(rest, 1);
     return true;
 }
@@ -201,7 +205,7 @@ static void list_functions(const struct call_costs *c, const char *glob,
         pattern = STR("*");
     for (size_t i = 1; i < c->function_count; i++) {
         const struct cost_function *f = &c->functions[i];
-        if (!glob_match(pattern, f->name))
+        if (!call_costs_matches(pattern, f->name))
             continue;
         if (all)
             output_format(out, "%6.2f%% %6.2f%% ", 100 * cost_share(f->total, c->total),
@@ -224,6 +228,24 @@ static enum picture picture_of(const struct callgraph_settings *s)
         if (suffix.len && str_equal(str_skip(suffix, 1), str_of(types[i])))
             return (enum picture)i;
     return PICTURE_NONE;
+}
+
+/* Refuses a file name whose suffix is not that of a graph or of a picture that dot makes here. */
+static bool check_suffix(const struct callgraph_settings *s, struct error *err)
+{
+    static const char *const graphs[] = {"", "dot", "gv", "txt", "out", "xdot"};
+    struct str name = str_basename(str_of(s->output ? s->output : ""));
+    size_t point = str_rfind(name, '.');
+    struct str suffix = str_skip(name, point + 1);
+    if (s->type != PICTURE_BY_NAME || s->list || point == name.len || point == 0 ||
+        picture_of(s) != PICTURE_NONE)
+        return true;
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++)
+        if (str_equal(suffix, str_of(graphs[i])))
+            return true;
+    error_set(err, "%s: unknown type of graph or picture '.%.*s'", s->output,
+              STR_ARG(suffix));
+    return error_hint(err, "name it .dot, .svg, .pdf or .png, or give the type: -T dot");
 }
 
 static bool draw_picture(enum picture picture, struct str graph, struct output *out,
@@ -253,6 +275,23 @@ static bool write_output(const struct callgraph_settings *s, struct str content,
     return ok;
 }
 
+/* An empty picture would not say why it is empty. */
+static void note_empty(const struct callgraph_settings *s, const struct call_costs *c)
+{
+    double most = 0;
+    for (size_t i = 1; i < c->function_count; i++) {
+        if (c->functions[i].shown)
+            return;
+        double share = cost_share(c->functions[i].total, c->total);
+        most = share > most ? share : most;
+    }
+    if (!s->load.quiet)
+        message_note(
+            "no function is shown: none of the selected functions has %g%% of the total; "
+            "the largest share is %.2f%% (--node-thres)",
+            s->function_percent, 100 * most);
+}
+
 static bool write_graph(struct callgraph_settings *s, struct call_costs *c,
                         const char *title, struct error *err)
 {
@@ -263,6 +302,8 @@ static bool write_graph(struct callgraph_settings *s, struct call_costs *c,
         list_functions(c, s->list, &graph);
     else
         ok = choose(s, c, err) && dot_write_graph(c, &s->dot, str_of(title), &graph, err);
+    if (ok && !s->list)
+        note_empty(s, c);
     if (ok && picture != PICTURE_NONE)
         ok = draw_picture(picture, output_contents(&graph), &drawn, err);
     ok = ok && ((!graph.failed && !drawn.failed) || error_memory(err));
@@ -273,17 +314,37 @@ static bool write_graph(struct callgraph_settings *s, struct call_costs *c,
     return ok;
 }
 
+/* Weights in different units are not comparable; their shares may be. */
+static void note_units(const struct callgraph_settings *s,
+                       const struct call_costs *before, const struct call_costs *after)
+{
+    if (s->load.quiet ||
+        (before->unit == after->unit && str_equal(before->event, after->event)))
+        return;
+    message_note(
+        "BEFORE has '%.*s' (%s), AFTER has '%.*s' (%s): their shares are compared",
+        STR_ARG(before->event), unit_name(before->unit), STR_ARG(after->event),
+        unit_name(after->unit));
+}
+
+static bool read_both(struct callgraph_settings *s, char **files,
+                      struct call_costs *before, struct call_costs *after,
+                      struct error *err)
+{
+    if (!read_graph(s, 1, &files[0], before, err) ||
+        !read_graph(s, 1, &files[1], after, err) ||
+        !call_costs_compare(after, before, err))
+        return false;
+    note_units(s, before, after);
+    return true;
+}
+
 static bool make_graph(struct callgraph_settings *s, int file_count, char **files,
                        struct error *err)
 {
     struct call_costs graph = {0}, before = {0};
-    bool ok;
-    if (s->compare)
-        ok = read_graph(s, 1, &files[0], &before, err) &&
-             read_graph(s, 1, &files[1], &graph, err) &&
-             call_costs_compare(&graph, &before, err);
-    else
-        ok = read_graph(s, file_count, files, &graph, err);
+    bool ok = s->compare ? read_both(s, files, &before, &graph, err)
+                         : read_graph(s, file_count, files, &graph, err);
     ok = ok && write_graph(s, &graph, s->title ? s->title : "", err);
     call_costs_deinit(&before);
     call_costs_deinit(&graph);
@@ -296,10 +357,24 @@ static bool options_agree(const struct callgraph_settings *s, int file_count,
     if (s->compare && file_count != 2)
         return error_set(err, "--compare needs two files, BEFORE and AFTER, not %d",
                          file_count);
+    if (!s->compare && (s->only_slower || s->only_faster || s->by_difference)) {
+        error_set(err, "%s needs --compare",
+                  s->only_slower   ? "--compare-only-slower"
+                  : s->only_faster ? "--compare-only-faster"
+                                   : "--compare-color-by-difference");
+        return error_hint(err, "--compare BEFORE AFTER");
+    }
+    if (s->only_slower && s->only_faster) {
+        error_set(err,
+                  "--compare-only-slower and --compare-only-faster exclude each other");
+        return error_hint(err, "without both, all functions are shown");
+    }
     if (s->depth >= 0 && !s->root && !s->leaf) {
         error_set(err, "--depth counts calls from --root or --leaf; both are missing");
         return error_hint(err, "--root main --depth %lld", (long long)s->depth);
     }
+    if (!check_suffix(s, err))
+        return false;
     if (!s->output && picture_of(s) >= PICTURE_PDF && os_terminal_of(1).is_terminal) {
         error_set(err, "refusing to write a picture to a terminal");
         return error_hint(err, "-o FILE");

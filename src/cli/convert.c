@@ -95,11 +95,7 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
     }
     if (!load_inputs(&s->load, NULL, &file_count, &files, err))
         return false;
-    s->load.keep = e->needs_time;
-    s->load.events_apart = e->whole;
-    s->load.import.addresses = s->load.import.every_address = e->whole;
-    s->load.import.lines = e->whole;
-    s->load.import.cuts = str_equal(str_of(e->name), STR("html"));
+    save_prepare_load(e, &s->load);
     if (e->titled && !s->title && file_count == 1 && strcmp(files[0], "-") != 0)
         options.title = str_basename(str_of(files[0]));
     names_prepare(&s->names, threads, &s->load, &s->transforms, &options);

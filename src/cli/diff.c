@@ -332,9 +332,7 @@ static bool prepare_page(struct diff_settings *s, struct error *err)
                        "compares threads by name");
         return error_hint(err, "the page shows shares; or select another format");
     }
-    s->load.keep = s->load.events_apart = true;
-    s->load.import.addresses = s->load.import.every_address = true;
-    s->load.import.lines = s->load.import.cuts = true;
+    save_prepare_load(exporter_named(STR("html")), &s->load);
     return true;
 }
 

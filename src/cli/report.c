@@ -8,6 +8,7 @@
 #include "cli/options/transforms.h"
 #include "cli/rows.h"
 #include "model/sample_labels.h"
+#include "os/file.h"
 
 struct report_settings {
     struct load_settings load;
@@ -17,6 +18,7 @@ struct report_settings {
     struct name_list inputs;
     const char *output;
     bool locks, io;
+    bool header, header_only;
 };
 
 #define OFF(field) offsetof(struct report_settings, field)
@@ -33,6 +35,10 @@ static const struct option report_options[] = {
      "how long threads waited for which file, socket or device (recorded by stoke record "
      "--io)",
      OPTION_FLAG, OFF(io)},
+    {"header", 0, NULL, "recordings: first print the facts of the header", OPTION_FLAG,
+     OFF(header)},
+    {"header-only", 0, NULL, "recordings: only print the facts of the header",
+     OPTION_FLAG, OFF(header_only)},
     {"pid", 0, "LIST", NULL, OPTION_PARSED, OFF(rows.pids),
      .parse = transforms_parse_numbers},
     {"tid", 0, "LIST", NULL, OPTION_PARSED, OFF(rows.tids),
@@ -71,6 +77,8 @@ static struct profile *read_inputs(struct report_settings *s, int file_count,
     select_threads(s);
     s->transforms.options.max_stack = (uint32_t)s->rows.max_stack;
     s->load.import.tracepoints = true;
+    s->load.import.header = s->header || s->header_only;
+    s->load.import.empty |= s->header_only;
     transforms_prepare(&s->transforms, &s->load);
     rows_prepare(&s->rows, &s->load);
     return load_inputs(&s->load, &s->inputs, &file_count, &files, err)
@@ -101,6 +109,10 @@ static bool check_tables(struct report_settings *s, struct error *err)
     if (!tables_prepare(&s->tables, &s->transforms, err) ||
         !rows_check(&s->rows, &s->tables, err))
         return false;
+    if (s->header && s->tables.form != TABLE_TEXT) {
+        error_set(err, "--header cannot be combined with --csv or --json");
+        return error_hint(err, "--header-only prints the header alone");
+    }
     if (!s->locks || !(s->tables.tree || s->tables.callers || rows_requested(&s->rows)))
         return true;
     error_set(err, "--locks is a table of its own");
@@ -114,6 +126,38 @@ static bool check_files(const struct profile *p, struct error *err)
         return true;
     error_set(err, "no waits for files are recorded");
     return error_hint(err, "stoke record --io records them");
+}
+
+/* --header: the text is in front of the tables. */
+static bool check_header(const struct report_settings *s, const struct profile *p,
+                         struct error *err)
+{
+    if (!(s->header || s->header_only) || p->facts.header)
+        return true;
+    error_set(err, "the input has no header of perf: it is not a recording");
+    return error_hint(err, "'stoke info FILE' shows what is known of other formats");
+}
+
+static bool write_header(const struct profile *p, const char *path, struct error *err)
+{
+    struct os_output file;
+    if (!os_output_open(&file, path, err))
+        return false;
+    struct output o = os_output_stream(&file);
+    output_str(&o, profile_string(p, p->facts.header));
+    bool ok = os_output_close(&file, &o, err);
+    output_deinit(&o);
+    return ok;
+}
+
+static int print_header(struct report_settings *s, int file_count, char **files)
+{
+    struct error err = {.location = LOCATION_NONE};
+    struct profile *p = read_inputs(s, file_count, files, &err);
+    bool ok = p && check_header(s, p, &err) &&
+              write_header(p, s->output ? s->output : "-", &err);
+    profile_destroy(p);
+    return command_status(ok, &err);
 }
 
 /* The heading of perf-style tables is longer than that of other tables, so fewer rows fit
@@ -137,10 +181,13 @@ static int report_run(void *settings, int file_count, char **files)
         message_error(&err);
         return STATUS_USAGE;
     }
+    if (s->header_only)
+        return print_header(s, file_count, files);
     struct profile *p = read_inputs(s, file_count, files, &err);
-    bool ok = p && (!s->io || check_files(p, &err));
+    bool ok = p && (!s->io || check_files(p, &err)) && check_header(s, p, &err);
     p = ok ? transforms_apply(&s->transforms, p, &err) : p;
-    ok = ok && p && rows_find_parents(&s->rows, p, &arena, &parents, &err) &&
+    ok = ok && p && rows_check_profile(&s->rows, p, &err) &&
+         rows_find_parents(&s->rows, p, &arena, &parents, &err) &&
          rows_find_threads(&s->rows, p, &arena, &threads, &err);
     if (ok) {
         table = tables_choose(&s->tables, &s->transforms, p, s->output);

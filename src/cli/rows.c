@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/rows.h"
 #include "base/number.h"
+#include "model/sample_labels.h"
 #include "transform/pattern.h"
 
 #define OFF(field) offsetof(struct rows_settings, field)
@@ -23,8 +24,7 @@ static int column_named(struct str name)
 static const struct {
     const char *names, *instead;
 } refused[] = {
-    {"dso_from,dso_to,symbol_from,symbol_to,srcline_from,srcline_to,addr_from,addr_to,"
-     "mispredict,abort,in_tx,cycles,ipc_null,ipc_lbr",
+    {"srcline_from,srcline_to,addr_from,addr_to,ipc_null,ipc_lbr",
      "'stoke script -F brstack' prints the branches of each sample"},
     {"mem,snoop,tlb,locked,blocked", "'stoke script -F data_src' prints them by sample"},
     {"weight,local_weight", "'stoke script -F weight' prints them by sample"},
@@ -36,7 +36,7 @@ static const struct {
      "'stoke script -F data_page_size,code_page_size' prints them by sample"},
     {"trace", "'stoke script -F trace' prints it by sample"},
     {"symoff", "'stoke annotate FUNCTION' shows the instructions of a function"},
-    {"symbol_size,dso_size", "'stoke annotate FUNCTION' lists a function's instructions"},
+    {"dso_size", "'ls -l FILE'"},
     {"overhead_sys,overhead_us,overhead_guest_sys,overhead_guest_us",
      "--sort sym marks the kernel [k] and guests [g]"},
     {"cgroup_id", "--sort cgroup shows the path"},
@@ -57,7 +57,9 @@ static bool not_a_key(struct str name, struct error *err)
 {
     const char *hint =
         "keys, separated by commas: comm, pid, tid, cpu, time, cgroup, parent, dso, sym, "
-        "srcfile, srcline; or one column: default, self, total, name, module";
+        "srcfile, srcline, symbol_size, symbol_from, symbol_to, dso_from, dso_to, "
+        "mispredict, "
+        "abort, in_tx, cycles; or one column: default, self, total, name, module";
     size_t i = 0, count = sizeof refused / sizeof *refused;
     while (i < count && !is_listed(refused[i].names, name))
         i++;
@@ -104,27 +106,86 @@ static bool find_column(struct str name, unsigned *column, struct error *err)
     return key < KEY_COUNT || not_a_key(name, err);
 }
 
+/* "comm,{dso,sym}": keys in braces are in one level of a hierarchy. */
+struct key_list {
+    struct rows_columns *columns;
+    uint32_t joined;
+    bool in_braces, is_first; /* the next key is in braces; is the first there */
+};
+
+static bool parse_key(struct key_list *list, struct str word, struct error *err)
+{
+    unsigned column;
+    if (str_starts(word, STR("{"))) {
+        list->in_braces = list->is_first = true;
+        word = str_skip(word, 1);
+    }
+    bool ends = str_ends(word, STR("}"));
+    if (!find_column(str_trim(str_head(word, word.len - ends)), &column, err))
+        return false;
+    if (list->in_braces && !list->is_first && column >= ROWS_KEYS)
+        list->joined |= 1u << (column - ROWS_KEYS);
+    add_column(list->columns, column);
+    list->in_braces = list->in_braces && !ends;
+    list->is_first = false;
+    return true;
+}
+
 static bool parse_columns(const char *text, struct rows_columns *columns,
-                          struct error *err)
+                          uint32_t *joined, struct error *err)
 {
     struct str rest = str_of(text);
+    struct key_list list = {.columns = columns};
     *columns = (struct rows_columns){.count = 0};
     do {
-        unsigned column;
-        if (!find_column(str_trim(str_cut(&rest, ',')), &column, err))
+        if (!parse_key(&list, str_trim(str_cut(&rest, ',')), err))
             return false;
-        add_column(columns, column);
     } while (rest.len);
+    *joined |= list.joined;
+    return true;
+}
+
+/* The keys that perf shows without --sort. */
+static void add_default_keys(struct rows_columns *columns, bool branches)
+{
+    static const enum breakdown_key keys[] = {KEY_COMM, KEY_DSO, KEY_SYM, KEY_COUNT};
+    static const enum breakdown_key of_branches[] = {
+        KEY_COMM, KEY_DSO_FROM, KEY_SYM_FROM, KEY_SYM_TO, KEY_CYCLES, KEY_COUNT};
+    for (const enum breakdown_key *k = branches ? of_branches : keys; *k < KEY_COUNT; k++)
+        add_column(columns, ROWS_KEYS + *k);
+}
+
+/* "+srcline": columns in addition to the default ones. Figures are before the keys as fields, and
+ * behind them as keys. */
+static bool parse_additional(struct rows_settings *s, const char *text, bool fields,
+                             struct error *err)
+{
+    struct rows_columns columns;
+    if (!parse_columns(text, &columns, &s->joined, err))
+        return false;
+    s->sort.count = 0;
+    add_default_keys(&s->sort, s->branches);
+    for (unsigned i = 0; i < columns.count; i++) {
+        unsigned column = columns.items[i];
+        s->samples |= fields && column == ROWS_SAMPLES;
+        s->period |= fields && column == ROWS_PERIOD;
+        if (column == ROWS_CHILDREN)
+            s->children = true;
+        if (column >= ROWS_KEYS || !fields)
+            add_column(&s->sort, column);
+    }
     return true;
 }
 
 static bool parse_sort(const char *text, void *value, struct error *err)
 {
     struct rows_settings *s = value;
+    if (text[0] == '+')
+        return parse_additional(s, text + 1, false, err);
     int column = column_named(str_of(text));
     s->sort_column = column < 0 ? 0 : column;
     if (column < 0)
-        return parse_columns(text, &s->sort, err);
+        return parse_columns(text, &s->sort, &s->joined, err);
     s->sort.count = 0;
     return true;
 }
@@ -133,7 +194,9 @@ static bool parse_sort(const char *text, void *value, struct error *err)
 static bool parse_fields(const char *text, void *value, struct error *err)
 {
     struct rows_settings *s = value;
-    if (!parse_columns(text, &s->fields, err))
+    if (text[0] == '+')
+        return parse_additional(s, text + 1, true, err);
+    if (!parse_columns(text, &s->fields, &s->joined, err))
         return false;
     s->children = has_column(&s->fields, ROWS_CHILDREN);
     return true;
@@ -196,18 +259,35 @@ static bool parse_graph_word(struct rows_graph *graph, struct str word)
     return parse_graph_number(graph, word);
 }
 
+static bool not_a_graph_word(struct str word, struct error *err)
+{
+    static const struct {
+        const char *word, *instead;
+    } others[] = {
+        {"count", "--count-samples -g folded,period: numbers of samples"},
+        {"address", "'stoke annotate FUNCTION' prints the addresses of a function"},
+        {"srcline", "'stoke fold --srcline' has the lines in its stacks"},
+        {"branch", "'stoke script -F brstack' prints the branches of each sample"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (str_equal(word, str_of(others[i].word))) {
+            error_set(err, "'%s' of perf report does not exist here", others[i].word);
+            return error_hint(err, "%s", others[i].instead);
+        }
+    }
+    error_set(err, "invalid call graph '%.*s'", STR_ARG(word));
+    return error_hint(err,
+                      "caller (callees below callers), callee (callers below callees) or "
+                      "none; graph, fractal, flat or folded; and a percentage: callee,1");
+}
+
 static bool parse_graph(const char *text, void *value, struct error *err)
 {
     struct rows_graph graph = {.given = true, .percent = -1};
     for (struct str rest = str_of(text); rest.len;) {
         struct str word = str_trim(str_cut(&rest, ','));
-        if (!parse_graph_word(&graph, word)) {
-            error_set(err, "invalid call graph '%.*s'", STR_ARG(word));
-            return error_hint(err,
-                              "caller (callees below callers), callee (callers below "
-                              "callees) or none; graph, fractal, flat or folded; and a "
-                              "percentage: callee,1");
-        }
+        if (!parse_graph_word(&graph, word))
+            return not_a_graph_word(word, err);
     }
     *(struct rows_graph *)value = graph;
     return true;
@@ -260,8 +340,11 @@ static bool parse_parent(const char *text, void *value, struct error *err)
 /* --- The table --------------------------------------------------------------------- */
 
 static const char *const words_of_sort[] = {
-    "comm",    "pid",     "tid",     "cpu",  "time",  "cgroup", "parent", "dso", "sym",
-    "srcfile", "srcline", "default", "self", "total", "name",   "module", NULL};
+    "comm",        "pid",       "tid",      "cpu",     "time",       "cgroup",
+    "parent",      "dso",       "sym",      "srcfile", "srcline",    "symbol_size",
+    "symbol_from", "symbol_to", "dso_from", "dso_to",  "mispredict", "abort",
+    "in_tx",       "cycles",    "default",  "self",    "total",      "name",
+    "module",      NULL};
 
 /* "250ms". */
 static bool parse_step(const char *text, void *value, struct error *err)
@@ -314,10 +397,15 @@ const struct option rows_options[] = {
     {"children", 0, NULL,
      "add the weight of callees to callers (default; off: --no-children)", OPTION_SET,
      OFF(children), .value = 1},
-    {"group", 0, NULL, "all events in one table, a column for each", OPTION_FLAG,
-     OFF(group)},
+    {"group", 0, NULL,
+     "all events in one table, a column for each (default: those recorded as a group)",
+     OPTION_SET, OFF(group), .value = 1},
+    {"branch-stack", 'b', NULL, "rows of branches instead of samples (perf record -b)",
+     OPTION_FLAG, OFF(branches)},
     {"group-sort-idx", 0, "N", "the same, sorted by the event of this number, from 0",
      OPTION_INT, OFF(group_sort), .least = 0, .most = 255},
+    {"hierarchy", 0, NULL, "a tree of rows, with a level for each key", OPTION_FLAG,
+     OFF(hierarchy)},
     {"call-graph", 'g', "HOW",
      "call graph below each row: caller, callee or none; graph, fractal, flat or folded; "
      "and a minimum percentage",
@@ -359,7 +447,17 @@ const struct option rows_options[] = {
 
 static bool is_grouped(const struct rows_settings *s)
 {
-    return s->group || s->group_sort >= 0;
+    return s->group > 0 || s->group_sort >= 0;
+}
+
+static bool has_branches(const struct rows_settings *s)
+{
+    bool has = s->branches;
+    for (unsigned k = 0; k < KEY_COUNT; k++)
+        has |= breakdown_key_is_of_branch((enum breakdown_key)k) &&
+               (has_column(&s->sort, ROWS_KEYS + k) ||
+                has_column(&s->fields, ROWS_KEYS + k));
+    return has;
 }
 
 bool rows_requested(const struct rows_settings *s)
@@ -367,7 +465,8 @@ bool rows_requested(const struct rows_settings *s)
     return s->sort.count || s->fields.count || s->children >= 0 || s->graph.given ||
            s->stdio || s->samples || s->period || s->comms.count || s->dsos.count ||
            s->symbols.count || s->inverted || s->resolved || s->separator ||
-           s->max_stack || s->parents.count || s->only_parents || is_grouped(s);
+           s->max_stack || s->parents.count || s->hierarchy || s->only_parents ||
+           s->branches || s->group >= 0 || is_grouped(s);
 }
 
 bool rows_check(const struct rows_settings *s, const struct tables_settings *tables,
@@ -389,9 +488,24 @@ bool rows_check(const struct rows_settings *s, const struct tables_settings *tab
         error_set(err, "--exclude-other needs --parent");
         return error_hint(err, "--parent PATTERN selects functions");
     }
+    if (has_branches(s) && (graph || s->children > 0)) {
+        error_set(err,
+                  "rows of branches have no callers: --branch-stack cannot be combined "
+                  "with %s",
+                  graph ? "--call-graph" : "--children");
+        return error_hint(err, "leave one out");
+    }
     if (is_grouped(s) && tables->form != TABLE_TEXT) {
         error_set(err, "--group cannot be combined with --csv or --json");
         return error_hint(err, "without --group, they contain all events");
+    }
+    if (s->hierarchy && s->fields.count) {
+        error_set(err, "--hierarchy and --fields cannot be combined");
+        return error_hint(err, "--sort KEYS names the levels");
+    }
+    if (s->hierarchy && tables->form != TABLE_TEXT) {
+        error_set(err, "--hierarchy cannot be combined with --csv or --json");
+        return error_hint(err, "their rows have all keys");
     }
     if ((s->stdio || s->separator) && tables->form != TABLE_TEXT)
         return error_set(err, "--%s cannot be combined with --csv or --json",
@@ -411,7 +525,21 @@ void rows_prepare(const struct rows_settings *s, struct load_settings *load)
             continue;
         load->import.lines |= breakdown_key_needs_lines((enum breakdown_key)k);
         load->keep |= breakdown_key_needs_samples((enum breakdown_key)k);
+        load->import.sizes |= k == KEY_SYMBOL_SIZE;
     }
+    if (has_branches(s)) {
+        load->import.branches = load->import.samples = load->import.addresses = true;
+        load->symbols.no_inline = true; /* a branch has two functions */
+    }
+}
+
+bool rows_check_profile(const struct rows_settings *s, const struct profile *p,
+                        struct error *err)
+{
+    if (!has_branches(s) || label_key_check(p, STR("mispredict"), err))
+        return true;
+    error_set(err, "the input has no branches");
+    return error_hint(err, "record with perf record -b; 'stoke report -b perf.data'");
 }
 
 static bool has_calls(const struct profile *p)
@@ -471,18 +599,9 @@ bool rows_find_threads(const struct rows_settings *s, const struct profile *p,
                                      pid ? "thread" : "process");
 }
 
-static bool has_keys(const struct rows_columns *columns)
-{
-    for (unsigned i = 0; i < columns->count; i++)
-        if (columns->items[i] >= ROWS_KEYS)
-            return true;
-    return false;
-}
-
 /* Without --fields the figures come first. */
 static struct rows_columns choose_columns(const struct rows_settings *s, bool children)
 {
-    static const enum breakdown_key perfs[] = {KEY_COMM, KEY_DSO, KEY_SYM};
     struct rows_columns c = {.count = 0};
     if (children && !has_column(&s->fields, ROWS_CHILDREN))
         add_column(&c, ROWS_CHILDREN);
@@ -490,16 +609,16 @@ static struct rows_columns choose_columns(const struct rows_settings *s, bool ch
         add_column(&c, s->fields.items[i]);
     if (!s->fields.count)
         add_column(&c, children ? ROWS_SELF : ROWS_OVERHEAD);
-    if (s->samples || has_column(&s->sort, ROWS_SAMPLES))
+    if (s->samples && !s->fields.count) /* as in perf, --fields has all columns */
         add_column(&c, ROWS_SAMPLES);
-    if (s->period || has_column(&s->sort, ROWS_PERIOD))
+    if (s->period && !s->fields.count)
         add_column(&c, ROWS_PERIOD);
     for (unsigned i = 0; i < s->sort.count; i++)
-        if (s->sort.items[i] >= ROWS_KEYS)
+        if (s->sort.items[i] >= ROWS_KEYS || s->sort.items[i] == ROWS_SAMPLES ||
+            s->sort.items[i] == ROWS_PERIOD)
             add_column(&c, s->sort.items[i]);
-    for (size_t i = 0; i < sizeof perfs / sizeof *perfs; i++)
-        if (!s->fields.count && !has_keys(&s->sort))
-            add_column(&c, ROWS_KEYS + perfs[i]);
+    if (!s->fields.count && !s->sort.count)
+        add_default_keys(&c, s->branches);
     if (s->parents.count)
         add_column(&c, ROWS_KEYS + KEY_PARENT);
     return c;
@@ -513,12 +632,21 @@ static void choose_keys(struct rows_options *o)
                 (enum breakdown_key)(o->columns.items[i] - ROWS_KEYS);
 }
 
+static enum rows_group choose_group(const struct rows_settings *s,
+                                    const struct tables_settings *tables)
+{
+    if (tables->form != TABLE_TEXT || s->group == 0)
+        return ROWS_GROUP_NONE;
+    return is_grouped(s) ? ROWS_GROUP_ALL : ROWS_GROUP_RECORDED;
+}
+
 struct rows_options rows_choose(const struct rows_settings *s,
                                 const struct tables_settings *tables,
                                 const struct profile *p)
 {
-    bool children = s->children < 0 ? has_calls(p) || has_column(&s->sort, ROWS_CHILDREN)
-                                    : s->children > 0;
+    bool calls = s->children < 0 ? has_calls(p) || has_column(&s->sort, ROWS_CHILDREN)
+                                 : s->children > 0;
+    bool children = calls && !s->hierarchy && !has_branches(s); /* as in perf */
     struct rows_options o = {.by = {.children = children,
                                     .comms = words_of(&s->comms),
                                     .dsos = words_of(&s->dsos),
@@ -526,13 +654,16 @@ struct rows_options rows_choose(const struct rows_settings *s,
                                     .resolved = s->resolved,
                                     .only_parents = s->only_parents,
                                     .time_step = s->time_step,
+                                    .addresses = has_branches(s),
                                     .nanoseconds = s->nanoseconds,
                                     .full_paths = s->full_paths},
                              .graph = {.depth = tables->depth},
                              .style = s->graph.style,
                              .weights = s->graph.weights,
                              .branches = (uint32_t)s->graph.branches,
-                             .group = is_grouped(s),
+                             .hierarchy = s->hierarchy,
+                             .joined = s->joined,
+                             .group = choose_group(s, tables),
                              .group_sort =
                                  s->group_sort < 0 ? 0 : (uint32_t)s->group_sort,
                              .relative = s->relative,
@@ -549,7 +680,7 @@ struct rows_options rows_choose(const struct rows_settings *s,
     else if (s->graph.ordered)
         o.graph.order = s->graph.order;
     else if (s->graph.given)
-        o.graph.order = children ? CHAINS_CALLER : CHAINS_CALLEE;
+        o.graph.order = calls ? CHAINS_CALLER : CHAINS_CALLEE;
     o.graph_percent = s->graph.percent;
     if (o.graph_percent < 0)
         o.graph_percent = tables->percent_limit < 0 ? GRAPH_LIMIT : tables->percent_limit;

@@ -38,12 +38,16 @@ struct rows_settings {
     struct transform_words parents; /* patterns, see transform/pattern.h */
     bool only_parents;
     uint16_t widths[ROWS_COLUMNS_MAX];
-    bool stdio, samples, period, inverted, resolved, group, nanoseconds, full_paths;
+    bool stdio, samples, period, inverted, resolved, nanoseconds, full_paths;
+    int group;     /* 1: all events; -1, not given: those recorded as a group; 0: none */
+    bool branches; /* rows of branches */
+    bool hierarchy;
+    uint32_t joined; /* see struct rows_options */
 };
 
-#define ROWS_DEFAULTS                                               \
-    {                                                               \
-        .children = -1, .group_sort = -1, .graph = {.percent = -1 } \
+#define ROWS_DEFAULTS                                                            \
+    {                                                                            \
+        .children = -1, .group = -1, .group_sort = -1, .graph = {.percent = -1 } \
     }
 
 extern const struct option rows_options[];
@@ -57,6 +61,10 @@ bool rows_check(const struct rows_settings *s, const struct tables_settings *tab
 
 /* Sets what `load` must retain for the keys. */
 void rows_prepare(const struct rows_settings *s, struct load_settings *load);
+
+/* True if p has what the keys need. */
+bool rows_check_profile(const struct rows_settings *s, const struct profile *p,
+                        struct error *err);
 
 /* By frame of p: not 0 if it is a parent; NULL if that is not requested. `*parents` is in
  * the arena. False, with err set, when out of memory. */

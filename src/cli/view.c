@@ -8,6 +8,7 @@
 #include "cli/options/names.h"
 #include "cli/options/transforms.h"
 #include "engine/home.h"
+#include "engine/save.h"
 #include "engine/sources.h"
 #include "export/html_page.h"
 #include "os/file.h"
@@ -63,9 +64,7 @@ static bool make_page(struct viewer_settings *s, int file_count, char **files,
         return false;
     if (file_count == 1 && strcmp(files[0], "-") != 0)
         options.title = str_basename(str_of(files[0]));
-    s->load.keep = s->load.events_apart = s->load.import.lines = true;
-    s->load.import.cuts = true;
-    s->load.import.addresses = s->load.import.every_address = true;
+    save_prepare_load(exporter_named(STR("html")), &s->load);
     names_prepare(&s->names, THREAD_TID, &s->load, &s->transforms, &options);
     transforms_prepare(&s->transforms, &s->load);
     struct profile *p = load_page(s, file_count, files, err);

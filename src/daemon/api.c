@@ -180,8 +180,8 @@ static bool is_for_tenants(const struct api_route *route)
 {
     static void (*const answers[])(struct daemon_api *, const struct http_query *,
                                    struct http_reply *) = {
-        api_profile, api_labels,       api_pprof, api_querier, api_render,
-        api_ingest,  api_ingest_below, api_push,  api_otlp,    api_openapi};
+        api_profile, api_labels,       api_usage, api_pprof, api_querier, api_render,
+        api_ingest,  api_ingest_below, api_push,  api_otlp,  api_openapi};
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
         if (route->answer == answers[i])
             return true;

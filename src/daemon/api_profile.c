@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/profile, /debug/pprof/profile and /api/labels. */
+/* /api/profile, /debug/pprof/profile, /api/labels and /api/usage. */
+#include "analysis/summary.h"
 #include "base/number.h"
 #include "codec/encode.h"
 #include "codec/json.h"
 #include "daemon/api_parts.h"
 #include "daemon/tenant.h"
+#include "engine/demangle.h"
 #include "engine/save.h"
 #include "export/exporter.h"
 #include "model/sample_labels.h"
@@ -14,6 +16,7 @@
 #define PROFILE_SECONDS 60  /* of /api/profile without `from` */
 #define PPROF_SECONDS 30    /* of /debug/pprof/profile */
 #define LABELS_SECONDS 3600 /* of /api/labels */
+#define USAGE_SECONDS 60    /* of /api/usage */
 #define SPAN_SECONDS_MAX ((uint64_t)366 * 86400)
 
 /* --- Profiles ----------------------------------------------------------------------- */
@@ -127,6 +130,7 @@ static void reply_profile(struct daemon_api *api, const struct http_query *q,
         p = filter(q, p, &err);
         status = p ? STATUS_FAILED : STATUS_BAD; /* an unknown label or event */
     }
+    p = demangle_names(p, DEMANGLE_SIMPLE, &err); /* the store has the symbols' names */
     r->type = type_of(e);
     api_share(r, API_SHARED_SHORT);
     if (!p || !e->write(p, &options, &r->body, &err) ||
@@ -216,6 +220,63 @@ void api_labels(struct daemon_api *api, const struct http_query *q, struct http_
     if (p)
         write_labels(p, &r->body);
     else
+        api_fail_read(api, r, STATUS_FAILED, &err);
+    profile_destroy(p);
+}
+
+/* --- Usage -------------------------------------------------------------------------- */
+
+/* The CPU time by the values of a label, in ms, the most first. */
+static void write_usage_by(struct json_writer *w, const struct profile *p,
+                           const struct summary *sum, const char *key)
+{
+    struct output text = OUTPUT_BUFFER;
+    json_put_key(w, key);
+    json_begin(w, JSON_OBJECT);
+    for (size_t i = 0; i < sum->label_count; i++) {
+        label_id id = sum->label_order[i];
+        if (!str_equal(sample_label_key(p, id), str_of(key)))
+            continue;
+        text.used = 0;
+        sample_label_write(&text, p, id);
+        output_char(&text, '\0');
+        json_member_double(w, text.failed ? "" : text.bytes,
+                           sum->labels[id].weight / 1e6);
+    }
+    json_end(w, JSON_OBJECT);
+    w->out->failed |= text.failed;
+    output_deinit(&text);
+}
+
+/* {"process":{"sh":1200.5},"service":{...},"container":{...}} */
+static bool write_usage(const struct profile *p, struct output *o, struct error *err)
+{
+    static const char *const keys[] = {"process", "service", "container"};
+    struct json_writer w = {.out = o};
+    struct summary sum;
+    if (!summary_init(&sum, p, err))
+        return false;
+    bool timed = p->event_count > 1 && p->events[sum.event].unit == UNIT_NANOSECONDS;
+    json_begin(&w, JSON_OBJECT);
+    for (size_t i = 0; timed && i < sizeof keys / sizeof *keys; i++)
+        write_usage_by(&w, p, &sum, keys[i]);
+    json_end(&w, JSON_OBJECT);
+    summary_deinit(&sum);
+    return true;
+}
+
+void api_usage(struct daemon_api *api, const struct http_query *q, struct http_reply *r)
+{
+    struct error err = {.message = ""};
+    struct store_span span;
+    if (!api_read_span(q, USAGE_SECONDS, &span, &err)) {
+        api_fail(r, STATUS_BAD, &err);
+        return;
+    }
+    struct profile *p = api_read_profile(api, q->tenant, &span, false, &err);
+    r->type = "application/json";
+    api_share(r, API_SHARED_SHORT);
+    if (!p || !write_usage(p, &r->body, &err))
         api_fail_read(api, r, STATUS_FAILED, &err);
     profile_destroy(p);
 }

@@ -154,14 +154,27 @@ static const struct daemon_process_labels *find_process(struct daemon_labels *l,
     return p;
 }
 
+/* The kernel did not report the name of a process that began while the sampling did: ":812". */
+static struct str known_name(uint32_t pid, struct str comm, char *room, size_t size)
+{
+    char path[64];
+    if (!str_starts(comm, STR(":")))
+        return comm;
+    format_text(path, sizeof path, "/proc/%u/comm", pid);
+    struct str text = os_read_text(path, room, size);
+    struct str name = str_head(text, str_find(text, '\n'));
+    return name.len ? name : comm;
+}
+
 static label_set_id make_set(struct daemon_labels *l, struct builder *b, uint32_t pid,
                              struct str comm)
 {
     label_id labels[8];
+    char room[64];
     size_t count = 0;
     const struct daemon_process_labels *p = find_process(l, pid, comm);
     add(b, labels, &count, STR("host"), str_of(l->host));
-    add(b, labels, &count, STR("process"), comm);
+    add(b, labels, &count, STR("process"), known_name(pid, comm, room, sizeof room));
     if (p) {
         add(b, labels, &count, STR("service"), p->cgroup.service);
         add(b, labels, &count, STR("container"), p->cgroup.container);

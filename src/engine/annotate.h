@@ -68,6 +68,19 @@ struct annotation {
     struct annotated_code *code; /* sorted */
     size_t code_count;
     struct str no_code; /* why the code is not available */
+
+    /* The samples of the other events of a group: for each address, line and instruction one
+     * after the other. */
+    size_t other_count;
+    struct annotated *others; /* of the function */
+    struct annotated *address_others, *line_others, *code_others;
+};
+
+/* Another event of a group. */
+struct annotated_event {
+    struct str name;
+    enum unit unit;
+    double total;
 };
 
 struct annotations {
@@ -76,6 +89,7 @@ struct annotations {
     size_t most;          /* of all functions: how many, the heaviest */
     const char *event_pattern;     /* NULL: the first one with samples */
     double least;                  /* percent of the total: of lighter functions, none */
+    bool group;                    /* also the samples of all other events */
     const struct number_set *cpus; /* only samples of these; NULL or empty: all */
     const char *style;             /* of the disassembler, "intel"; NULL: its default */
 
@@ -83,7 +97,9 @@ struct annotations {
     /* owns the following data; the caller frees it with arena_deinit */
     struct arena arena;
     struct str event;
-    size_t event_count; /* events with samples */
+    size_t event_count;             /* events with samples */
+    struct annotated_event *others; /* of a group, without the event above */
+    size_t other_count;
     enum unit unit;
     double total;             /* of all samples of the event */
     struct annotation *items; /* the heaviest first */

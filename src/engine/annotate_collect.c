@@ -66,6 +66,7 @@ struct annotate_collector {
     size_t function_cap;
     struct spot *spots;
     size_t spot_count, spot_cap;
+    bool saw_cpu; /* a sample has the number of its CPU */
 };
 
 /* --- Samples ----------------------------------------------------------------------- */
@@ -73,9 +74,10 @@ struct annotate_collector {
 static bool on_sample(void *context, struct perf_profile *p, const struct perf_sample *s,
                       struct sample *sample)
 {
-    const struct annotate_collector *c = context;
+    struct annotate_collector *c = context;
     const struct number_set *cpus = c->a->cpus;
     (void)p, (void)sample;
+    c->saw_cpu |= (s->event->sample_type & PERF_SAMPLE_CPU) != 0;
     return !cpus || !cpus->count || number_set_has(cpus, s->cpu);
 }
 
@@ -385,16 +387,37 @@ static void add_addresses(struct annotate_collector *c, uint32_t function, uint3
 {
     for (size_t i = 0; i < c->spot_count; i++) {
         const struct spot *spot = &c->spots[i];
-        if (spot->function != function || spot->event != event)
+        bool counts = spot->event == event;
+        if (spot->function != function || !(counts || c->a->group))
             continue;
         struct annotated_address *address =
             ARRAY_APPEND(&c->a->arena, f->addresses, f->address_count, f->address_cap);
         if (!address)
             return;
-        *address = (struct annotated_address){spot->address, spot->samples};
+        *address = (struct annotated_address){.address = spot->address};
+        if (!counts)
+            continue;
+        address->samples = spot->samples;
         f->samples.weight += spot->samples.weight;
         f->samples.count += spot->samples.count;
     }
+}
+
+/* Adds the samples of the other events, in their order. */
+static bool add_others(struct annotate_collector *c, uint32_t function, uint32_t event,
+                       struct annotation *f)
+{
+    if (!c->a->other_count)
+        return true;
+    if (!annotation_add_others(f, c->a->other_count, &c->a->arena))
+        return false;
+    for (size_t i = 0; i < c->spot_count; i++) {
+        const struct spot *spot = &c->spots[i];
+        size_t other = spot->event - 1 - (spot->event > event);
+        if (spot->function == function && spot->event != event)
+            annotation_count_other(f, other, spot->address, &spot->samples);
+    }
+    return true;
 }
 
 static bool annotate(struct annotate_collector *c, const struct resolver *resolver,
@@ -408,13 +431,50 @@ static bool annotate(struct annotate_collector *c, const struct resolver *resolv
                            .style = c->a->style,
                            .no_code = STR("")};
     add_addresses(c, number, event, &f);
-    if (!annotation_build(&f, &function->code, resolver, arena))
+    if (!annotation_build(&f, &function->code, resolver, arena) ||
+        !add_others(c, number, event, &f))
         return false;
     struct annotation *item = ARRAY_APPEND(arena, c->a->items, c->a->count, c->a->cap);
     if (!item)
         return false;
     *item = f;
     return true;
+}
+
+/* Why nothing is shown. */
+static bool explain_nothing(struct annotate_collector *c, uint32_t heaviest)
+{
+    struct annotations *a = c->a;
+    if (a->cpus && a->cpus->count && !c->saw_cpu) {
+        error_set(&a->err, "the recording has no CPU numbers");
+        return error_hint(&a->err, "perf record --sample-cpu records them");
+    }
+    if (a->cpus && a->cpus->count && !(a->total > 0))
+        return error_set(&a->err, "no sample of the event '%.*s' is from these CPUs",
+                         STR_ARG(a->event));
+    if (!heaviest) {
+        error_set(&a->err, "no sample is in a function with a name");
+        return error_hint(&a->err, "'stoke report' shows the modules");
+    }
+    const struct function *f = &c->functions[heaviest];
+    error_set(&a->err, "no function has %g%% of the samples", a->least);
+    return error_hint(&a->err, "the heaviest, %.*s, has %.2f%%: --percent-limit",
+                      STR_ARG(f->name), 100 * f->weight / a->total);
+}
+
+/* Lists the other events of a group. */
+static bool list_others(struct annotate_collector *c, uint32_t event)
+{
+    struct annotations *a = c->a;
+    if (!a->group)
+        return true;
+    a->others = arena_alloc(&a->arena, c->events.count * sizeof *a->others);
+    for (uint32_t i = 1; a->others && i < c->events.count; i++)
+        if (i != event)
+            a->others[a->other_count++] =
+                (struct annotated_event){arena_str(&a->arena, strings_get(&c->events, i)),
+                                         c->totals[i].unit, c->totals[i].weight};
+    return !a->arena.failed;
 }
 
 /* All recordings were read. */
@@ -433,15 +493,18 @@ static bool finish(struct annotate_collector *c, const struct resolver *resolver
     for (size_t i = 0; i < c->spot_count; i++)
         if (c->spots[i].event == event)
             c->functions[c->spots[i].function].weight += c->spots[i].samples.weight;
+    if (!list_others(c, event))
+        return false;
     const uint32_t *order = ranked(c);
     size_t most = a->function ? FUNCTIONS_MOST : a->most;
     if (!order || !match_functions(c, order))
         return false;
+    uint32_t heaviest = *order;
     double least = a->least / 100 * a->total;
     for (; *order && a->count < most && c->functions[*order].weight >= least; order++)
         if (c->functions[*order].matches && !annotate(c, resolver, *order, event))
             return false;
-    return true;
+    return a->count || a->arena.failed || explain_nothing(c, heaviest);
 }
 
 static void on_end(void *context, struct perf_profile *p)

@@ -256,6 +256,64 @@ static void name_code(struct annotation *f, const struct resolver *resolver,
     arena_deinit(&room);
 }
 
+/* --- Other events of a group ------------------------------------------------------- */
+
+_Static_assert(offsetof(struct annotated_address, address) == 0, "see last_before");
+_Static_assert(offsetof(struct annotated_code, address) == 0, "see last_before");
+
+bool annotation_add_others(struct annotation *f, size_t count, struct arena *arena)
+{
+    size_t size = sizeof *f->others;
+    f->other_count = count;
+    f->others = arena_zalloc(arena, count, size);
+    f->address_others = arena_zalloc(arena, (f->address_count + 1) * count, size);
+    f->line_others = arena_zalloc(arena, (f->line_count + 1) * count, size);
+    f->code_others = arena_zalloc(arena, (f->code_count + 1) * count, size);
+    return !arena->failed;
+}
+
+static void add_samples(struct annotated *to, const struct annotated *samples)
+{
+    to->weight += samples->weight;
+    to->count += samples->count;
+}
+
+/* The index of the last of these ascending addresses that is at or before `address`; 0 if there is
+ * none. They are `stride` bytes apart. */
+static size_t last_before(const void *addresses, size_t stride, size_t count,
+                          uint64_t address)
+{
+    size_t from = 0, to = count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        uint64_t at;
+        memcpy(&at, (const char *)addresses + middle * stride, sizeof at);
+        if (at <= address)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from ? from - 1 : 0;
+}
+
+void annotation_count_other(struct annotation *f, size_t other, uint64_t address,
+                            const struct annotated *samples)
+{
+    const struct annotated_row *row = annotation_row(f, address);
+    const struct annotated_line *line = row ? find_line(f, row) : NULL;
+    size_t n = f->other_count;
+    add_samples(&f->others[other], samples);
+    size_t at =
+        last_before(f->addresses, sizeof *f->addresses, f->address_count, address);
+    size_t instruction = last_before(f->code, sizeof *f->code, f->code_count, address);
+    add_samples(&f->address_others[at * n + other], samples);
+    if (line)
+        add_samples(&f->line_others[(size_t)(line - f->lines) * n + other], samples);
+    add_samples(&f->code_others[instruction * n + other], samples);
+}
+
+/* --- The whole --------------------------------------------------------------------- */
+
 bool annotation_build(struct annotation *f, const struct annotation_code *code,
                       const struct resolver *resolver, struct arena *arena)
 {

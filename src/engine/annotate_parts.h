@@ -17,6 +17,13 @@ struct annotation_code {
 bool annotation_build(struct annotation *f, const struct annotation_code *code,
                       const struct resolver *resolver, struct arena *arena);
 
+/* Makes room for the samples of other events in a built function. */
+bool annotation_add_others(struct annotation *f, size_t count, struct arena *arena);
+
+/* Counts samples of another event at an address of the function. */
+void annotation_count_other(struct annotation *f, size_t other, uint64_t address,
+                            const struct annotated *samples);
+
 /* Reads the function's instructions with objdump of binutils. Returns false, with the
  * reason in f->no_code, if there are none: then f has its sampled addresses only. */
 bool annotation_disassemble(struct annotation *f, struct arena *arena);

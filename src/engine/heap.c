@@ -113,9 +113,9 @@ static const struct {
     const char *name;
     enum unit unit;
 } heap_events[HEAP_EVENTS] = {
-    {"peak", UNIT_BYTES},        {"leaked", UNIT_BYTES},    {"allocated", UNIT_BYTES},
-    {"allocations", UNIT_COUNT}, {"temporary", UNIT_COUNT}, {"live", UNIT_BYTES},
-    {"freed", UNIT_BYTES},       {"releases", UNIT_COUNT},
+    {"peak", UNIT_BYTES},         {"leaked", UNIT_BYTES},     {"allocated", UNIT_BYTES},
+    {"allocations", UNIT_EVENTS}, {"temporary", UNIT_EVENTS}, {"live", UNIT_BYTES},
+    {"freed", UNIT_BYTES},        {"releases", UNIT_EVENTS},
 };
 
 /* State of adding the samples. */
@@ -294,6 +294,7 @@ static void add_facts(const struct engine_heap_settings *settings,
                           : str_of(command ? command : "");
     facts->command = builder_string(b, name);
     facts->truncated += e->truncated;
+    facts->sample_bytes = e->sample_bytes;
     if (collected->lost)
         builder_lost(b, TIME_NONE, collected->lost);
     builder_warn_times(b, "damaged records", e->damaged);

@@ -134,7 +134,9 @@ struct home_request_limits {
 
 /* Reads the settings of a recording: {"target": "pids" | "machine" | "command", "pids":
  * [N...], "command": [ARGUMENT...], "event": TEXT, "rate": N, "stacks": TEXT, "off_cpu":
- * BOOL, "children": BOOL, "duration": SECONDS}. Processes that have ended are omitted.
+ * BOOL, "children": BOOL, "heap": BOOL, "duration": SECONDS}. Of a command, the heap is
+ * recorded too; of one running process, it is recorded alone. Processes that have ended are
+ * omitted.
  * Returns false with err set if the settings are invalid, or if no process runs. */
 bool home_request_read(struct home_request *r, struct str body,
                        const struct home_request_limits *limits, struct error *err);

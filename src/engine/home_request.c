@@ -20,7 +20,7 @@ struct settings {
     struct str command[COMMAND_MAX];
     size_t command_count;
     double rate, duration;
-    bool off_cpu, children;
+    bool off_cpu, children, heap;
 };
 
 static bool read_text(struct json *j, struct arena *a, size_t most, struct str *out)
@@ -77,6 +77,8 @@ static bool read_member(struct json *j, struct str key, struct settings *s)
         return json_bool(j, &s->off_cpu);
     if (str_equal(key, STR("children")))
         return json_bool(j, &s->children);
+    if (str_equal(key, STR("heap")))
+        return json_bool(j, &s->heap);
     return false;
 }
 
@@ -139,6 +141,15 @@ static bool check_pids(struct settings *s, struct error *err)
     return error_hint(err, "choose another one");
 }
 
+/* Of running processes, the heap is recorded alone: stoke heap -p. */
+static bool check_heap(const struct settings *s, struct error *err)
+{
+    if (!s->heap || s->pid_count == 1)
+        return true;
+    error_set(err, "the heap of %zu processes cannot be recorded at once", s->pid_count);
+    return error_hint(err, "choose one process");
+}
+
 static bool check(struct settings *s, struct error *err)
 {
     static const char *const stacks[] = {"auto", "fp", "dwarf", "lbr", "none", NULL};
@@ -153,7 +164,7 @@ static bool check(struct settings *s, struct error *err)
     if (str_equal(s->target, STR("machine")))
         return true;
     if (str_equal(s->target, STR("pids")))
-        return check_pids(s, err);
+        return check_pids(s, err) && check_heap(s, err);
     if (!str_equal(s->target, STR("command")))
         return error_set(err, "the target is unknown");
     if (s->command_count == 0 || s->command[0].len == 0)
@@ -165,7 +176,8 @@ static bool check(struct settings *s, struct error *err)
 static bool check_limits(const struct settings *s,
                          const struct home_request_limits *limits, struct error *err)
 {
-    if (limits->only_processes && (!str_equal(s->target, STR("pids")) || s->event.len))
+    if (limits->only_processes &&
+        (!str_equal(s->target, STR("pids")) || s->event.len || s->heap))
         return error_set(err, "only processes can be recorded, with the default event");
     if (limits->rate > 0 && s->rate > limits->rate)
         return error_set(err, "the rate is not from 1 to %d Hz", (int)limits->rate);
@@ -250,30 +262,41 @@ static bool choose_path(struct home_request *r, struct error *err)
     return error_hint(err, "start stoke view in a folder where you can write");
 }
 
+/* The options of stoke record, except the target. */
+static void put_options(struct arguments *a, const struct settings *s)
+{
+    put(a, STR("-F"));
+    put_number(a, s->rate);
+    put(a, STR("-g"));
+    put(a, s->stacks);
+    if (s->event.len) {
+        put(a, STR("-e"));
+        put(a, s->event);
+    }
+    if (s->off_cpu)
+        put(a, STR("--off-cpu"));
+    if (s->heap && s->command_count)
+        put(a, STR("--heap"));
+    if (!s->children)
+        put(a, STR("-i"));
+}
+
 static bool build(struct home_request *r, const struct settings *s, struct error *err)
 {
     char program[4096];
     struct arguments a = {.r = r};
+    bool heap = s->heap && s->pid_count;
     r->argv = arena_zalloc(&r->arena, HOME_ARGUMENTS_MAX, sizeof *r->argv);
     if (!r->argv)
         return error_memory(err);
     put(&a, os_own_program(program, sizeof program));
-    put(&a, STR("record"));
-    put(&a, STR("--bundle"));
+    put(&a, heap ? STR("heap") : STR("record"));
+    if (!heap)
+        put(&a, STR("--bundle"));
     put(&a, STR("-o"));
     put(&a, str_of(r->path));
-    put(&a, STR("-F"));
-    put_number(&a, s->rate);
-    put(&a, STR("-g"));
-    put(&a, s->stacks);
-    if (s->event.len) {
-        put(&a, STR("-e"));
-        put(&a, s->event);
-    }
-    if (s->off_cpu)
-        put(&a, STR("--off-cpu"));
-    if (!s->children)
-        put(&a, STR("-i"));
+    if (!heap)
+        put_options(&a, s);
     if (s->duration > 0) {
         put(&a, STR("--duration"));
         put_number(&a, s->duration);

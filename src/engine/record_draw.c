@@ -84,14 +84,13 @@ static bool draw(const struct drawing_work *w, struct error *err)
     const struct record_drawing *d = w->drawing;
     const struct exporter *e = d->exporter;
     bool is_bundle = e == exporter_named(STR("stoke"));
-    struct load_settings load = {.keep = e->needs_time};
+    struct load_settings load = {0};
     struct export_options options = {.title = STR("")};
     struct os_output_options file_options = {
         .is_private = is_bundle, .makes_backup = is_bundle, .owner = os_invoking_user()};
     char path[4200], beside[4200], *files[] = {path, beside};
     options.tree.threads = e->whole ? THREAD_TID : THREAD_COMM;
-    load.events_apart = load.import.addresses = load.import.every_address =
-        load.import.lines = e->whole;
+    save_prepare_load(e, &load);
     format_text(path, sizeof path, "%s", w->path);
     format_text(beside, sizeof beside, "%s", d->beside ? d->beside : "");
     struct profile *p = engine_load(&load, d->beside && !w->is_empty ? 2 : 1,

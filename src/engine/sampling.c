@@ -5,19 +5,27 @@
 #include "record/refusal.h"
 #include <errno.h>
 
-/* The default size of a dump: the more samples per second, the smaller. */
+/* The default size of a dump: the more samples per second, the smaller. The kernel writes only
+ * the bytes that a stack has, but each dump takes that much room in a ring. */
 #define DUMP_BYTES_PER_SECOND 40000000
 #define DUMP_DEFAULT_LEAST 8192
-#define DUMP_DEFAULT_MOST 32768
+
+/* Of events without a rate: busy threads switch ten thousand times per second. */
+#define DUMP_UNRATED_MOST 32768
 
 static uint32_t dump_size(const struct sampling_settings *s, uint32_t rate)
 {
     int64_t size = DUMP_BYTES_PER_SECOND / rate;
     if (s->stacks.dump_size)
         return s->stacks.dump_size;
-    if (size > DUMP_DEFAULT_MOST)
-        return DUMP_DEFAULT_MOST;
+    if (size > SAMPLING_DUMP_MOST)
+        return SAMPLING_DUMP_MOST;
     return size < DUMP_DEFAULT_LEAST ? DUMP_DEFAULT_LEAST : (uint32_t)size & ~7u;
+}
+
+static uint32_t unrated_dump_size(const struct sampling_settings *s, uint32_t size)
+{
+    return s->stacks.dump_size || size < DUMP_UNRATED_MOST ? size : DUMP_UNRATED_MOST;
 }
 
 bool sampling_choose_rate(struct sampling_settings *s, int64_t usual)
@@ -33,8 +41,11 @@ bool sampling_choose_rate(struct sampling_settings *s, int64_t usual)
 struct perf_sampler_settings sampling_sampler(const struct sampling_settings *s)
 {
     uint32_t rate = s->rate ? (uint32_t)s->rate : SAMPLING_RATE_DEFAULT;
+    uint32_t dumped = dump_size(s, rate);
     return (struct perf_sampler_settings){.stacks = s->stacks.kind,
-                                          .dump_size = dump_size(s, rate),
+                                          .dump_size = dumped,
+                                          .unrated_dump_size =
+                                              unrated_dump_size(s, dumped),
                                           .ring_size = (size_t)s->ring_size,
                                           .rate = s->period ? 0 : rate,
                                           .regular = s->regular,

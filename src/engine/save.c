@@ -18,6 +18,15 @@ bool save_packs(const struct exporter *e, struct str path)
              path.ptr[path.len - first.len - 1] == '.');
 }
 
+void save_prepare_load(const struct exporter *e, struct load_settings *load)
+{
+    load->keep = e->needs_time;
+    load->events_apart = e->whole;
+    load->import.addresses = load->import.every_address = e->whole;
+    load->import.lines = e->whole;
+    load->import.cuts = e->cuts;
+}
+
 static bool write_packed(const struct exporter *e, const struct profile *p,
                          const struct export_options *options, struct output *out,
                          struct error *err)

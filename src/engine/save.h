@@ -3,8 +3,12 @@
 #ifndef STOKE_ENGINE_SAVE_H
 #define STOKE_ENGINE_SAVE_H
 
+#include "engine/load.h"
 #include "export/exporter.h"
 #include "os/file.h"
+
+/* Sets what a load must retain for the exporter: times, events, lines, addresses. */
+void save_prepare_load(const struct exporter *e, struct load_settings *load);
 
 /* Writes to the file with that name; "-" is standard output. On a terminal, control
  * characters are made visible

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/format.h"
 #include "engine/stacks_parts.h"
+#include "os/mapping.h"
 #include "os/proc.h"
 
 static object_id request_object(struct stacks_reader *r, const struct os_code *code,
@@ -134,6 +135,8 @@ bool stacks_find_runtime(struct stacks_reader *r, struct error *err)
 #if defined(__x86_64__)
         .machine = r->process ? ARCH_X86_64 : r->core.machine,
 #endif
+        .first_tid = (uint64_t)(r->process ? os_process_own_pid((int64_t)r->process)
+                                           : r->core.pid),
         .modules = r->paths, .module_count = r->module_count, .read = r->read,
         .symbol = find_symbol,
     };

@@ -73,6 +73,8 @@ static bool add_tree(struct callgrind_writer *w, const struct calltree *t, size_
     struct calls calls;
     for (uint32_t n = 1; n < t->count; n++) {
         const struct calltree_node *node = &t->nodes[n];
+        if (calls_is_mark(t, node->label))
+            continue;
         struct function_row *f = &w->functions[node->label];
         f->frame = node->frame;
         f->self.items[event] += before ? node->base_self : node->self;
@@ -216,7 +218,7 @@ static void put_head(struct callgrind_writer *w)
 
 static void put_functions(struct callgrind_writer *w, const struct paths *paths)
 {
-    for (string_id label = 0; w->functions && label < paths->labels.count; label++) {
+    for (string_id label = 0; label < paths->labels.count; label++) {
         const struct function_row *f = &w->functions[label];
         uint32_t line = w->p->frames[f->frame].line;
         if (!f->frame)
@@ -237,7 +239,7 @@ static void put_functions(struct callgrind_writer *w, const struct paths *paths)
 static void put_totals(struct callgrind_writer *w, const struct paths *paths)
 {
     struct costs totals = {0};
-    for (string_id label = 0; w->functions && label < paths->labels.count; label++)
+    for (string_id label = 0; label < paths->labels.count; label++)
         for (size_t i = 0; w->functions[label].frame && i < w->event_count; i++)
             totals.items[i] += rounded(w->functions[label].self.items[i]);
     output_text(w->out, "\ntotals:");

@@ -149,6 +149,8 @@ static void put_weight(struct dot_writer *w, double weight)
     put_name(w, n->before);
     if (n->kind == 'f')
         output_format(w->out, "%.*f", n->precision, v);
+    else if (n->kind == 'd')
+        output_format(w->out, "%.0f", trunc(v));
     else
         output_format(w->out, "%g", rounded(v, n->precision));
     put_name(w, n->after);

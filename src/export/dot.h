@@ -21,7 +21,7 @@ enum dot_label {
 struct dot_number {
     struct str before, after;
     int precision;
-    char kind; /* f, g */
+    char kind; /* f, g, or d: an integer, as C rounds it */
 };
 
 struct dot_options {

@@ -56,6 +56,7 @@ struct exporter {
     bool needs_time;     /* needs every sample and its time (BUILD_KEEP) */
     bool whole;   /* writes all events, threads, source lines and addresses; others write
                      one event */
+    bool cuts;    /* shows which stacks are truncated, by TRUNCATED_MARK */
     bool pairs;   /* shows two profiles: export_options.before */
     bool titled;  /* the default title is the input's name */
     bool packed;  /* compressed with gzip, whatever the file's name; see cli/save.h */

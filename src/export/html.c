@@ -204,6 +204,7 @@ const struct exporter export_html = {
     .suffixes = "html",
     .summary = "a page that explores the profile in a browser, in one file",
     .needs_time = true,
+    .cuts = true,
     .whole = true,
     .pairs = true,
     .titled = true,

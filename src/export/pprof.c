@@ -514,6 +514,9 @@ static void write_facts(struct pprof_writer *w)
     if (facts->rate > 0) {
         write_type(w, 11, STR("cpu"), STR("nanoseconds"));
         proto_put_u64(w->out, 12, rounded(1e9 / facts->rate));
+    } else if (facts->sample_bytes) {
+        write_type(w, 11, STR("space"), STR("bytes"));
+        proto_put_u64(w->out, 12, facts->sample_bytes);
     }
     write_comment(w, "", STR("stoke " STOKE_VERSION));
     write_comment(w, "host: ", profile_string(p, facts->host));

@@ -20,15 +20,7 @@ double rows_share(const struct rows *r, double weight, size_t event)
 
 size_t rows_write_percent(double share, char *out)
 {
-    if (share < 0 || share > 1e9)
-        return format_text(out, PERCENT_TEXT_MAX, "%.2f%%", share);
-    long double hundredths = (long double)share * 100; /* exact: 53 + 7 bits */
-    uint64_t whole = (uint64_t)hundredths;
-    long double rest = hundredths - (long double)whole;
-    if (rest > 0.5L || (rest >= 0.5L && whole % 2))
-        whole++;
-    return format_text(out, PERCENT_TEXT_MAX, "%llu.%02u%%",
-                       (unsigned long long)(whole / 100), (unsigned)(whole % 100));
+    return format_text(out, PERCENT_TEXT_MAX, "%.2f%%", share);
 }
 
 static bool has_samples(const struct profile *p, event_id event)
@@ -50,10 +42,24 @@ static event_id next_with_samples(const struct profile *p, event_id last)
 event_id rows_next_event(const struct profile *p, const struct export_options *options,
                          event_id last)
 {
+    enum rows_group group = options->table->rows->group;
     event_id only = options->tree.event;
     if (only)
         return last ? 0 : only;
-    return last && options->table->rows->group ? 0 : next_with_samples(p, last);
+    if (last && group == ROWS_GROUP_ALL)
+        return 0;
+    do
+        last = next_with_samples(p, last);
+    while (group == ROWS_GROUP_RECORDED && p->events[last].group &&
+           p->events[last].group != last);
+    return last;
+}
+
+static bool is_in_group(const struct rows *r, event_id event)
+{
+    const struct event *first = &r->b.p->events[r->b.event];
+    return r->o->rows->group == ROWS_GROUP_ALL ||
+           (first->group && r->b.p->events[event].group == first->group);
 }
 
 static bool add_events(struct rows *r, const struct export_options *options,
@@ -63,7 +69,7 @@ static bool add_events(struct rows *r, const struct export_options *options,
     event_id e = options->tree.event || !o->group ? 0 : r->b.event;
     bool ok = true;
     while (ok && e && (e = next_with_samples(r->b.p, e)) != 0)
-        ok = breakdown_add_event(&r->b, e, err);
+        ok = !is_in_group(r, e) || breakdown_add_event(&r->b, e, err);
     r->events = r->b.other_count + 1;
     return ok && (r->events == 1 || breakdown_sort(&r->b, o->group_sort, err));
 }
@@ -109,7 +115,8 @@ struct sorting {
 static bool is_number(unsigned column)
 {
     return column == ROWS_KEYS + KEY_PID || column == ROWS_KEYS + KEY_TID ||
-           column == ROWS_KEYS + KEY_CPU || column == ROWS_KEYS + KEY_TIME;
+           column == ROWS_KEYS + KEY_CPU || column == ROWS_KEYS + KEY_TIME ||
+           column == ROWS_KEYS + KEY_SYMBOL_SIZE;
 }
 
 double rows_figure(const struct rows *r, const struct breakdown_row *row, unsigned column,
@@ -135,14 +142,6 @@ static int compare_figures(const struct rows *r, const struct breakdown_row *lef
     return order;
 }
 
-/* 0 if it is unknown. */
-static uint64_t value_of(const struct breakdown *b, const struct breakdown_row *row,
-                         enum breakdown_key key)
-{
-    uint64_t value = breakdown_value(b, row, key);
-    return key == KEY_SYM && b->symbols[value].name == 0 ? 0 : value;
-}
-
 /* Below 0 if row a is before row b, above 0 if it is after it. Unknown values are last. */
 static int compare(const struct sorting *s, unsigned number, uint32_t a, uint32_t b)
 {
@@ -152,7 +151,8 @@ static int compare(const struct sorting *s, unsigned number, uint32_t a, uint32_
     if (column < ROWS_KEYS)
         return compare_figures(s->r, left, right, column);
     enum breakdown_key key = (enum breakdown_key)(column - ROWS_KEYS);
-    uint64_t x = value_of(d, left, key), y = value_of(d, right, key);
+    uint64_t x = breakdown_known_value(d, left, key);
+    uint64_t y = breakdown_known_value(d, right, key);
     if (!x || !y)
         return (x == 0) - (y == 0);
     if (is_number(column))

@@ -15,7 +15,7 @@ static const struct breakdown_options *by(const struct rows *r)
 /* Numbers need no quotes. */
 static bool is_number(enum breakdown_key key)
 {
-    return key == KEY_PID || key == KEY_TID || key == KEY_CPU;
+    return key == KEY_PID || key == KEY_TID || key == KEY_CPU || key == KEY_SYMBOL_SIZE;
 }
 
 /* --- CSV --------------------------------------------------------------------------- */
@@ -79,12 +79,12 @@ static void json_value(struct json_writer *w, const struct rows *r,
                        struct output *cell)
 {
     const struct breakdown *b = &r->b;
-    uint64_t value = breakdown_value(b, row, key);
+    uint64_t value = breakdown_known_value(b, row, key);
     json_put_key(w, breakdown_key_name(key));
-    if (value == 0 || (key == KEY_SYM && b->symbols[value].name == 0)) {
+    if (value == 0) {
         json_put_null(w);
     } else if (is_number(key)) {
-        json_put_u64(w, value - 1);
+        json_put_u64(w, key == KEY_SYMBOL_SIZE ? value : value - 1);
     } else {
         cell->used = 0;
         breakdown_write(b, row, key, true, cell);
@@ -92,7 +92,8 @@ static void json_value(struct json_writer *w, const struct rows *r,
         json_put_str(w, output_contents(cell));
     }
     if (key == KEY_SYM)
-        json_member_str(w, "level", (struct str){&b->symbols[value].level, 1});
+        json_member_str(w, "level",
+                        (struct str){&b->symbols[breakdown_value(b, row, key)].level, 1});
 }
 
 static void json_call(struct json_writer *w, const struct rows *r,

@@ -2,26 +2,35 @@
 /* Rows by keys as text, in the layout of `perf report --stdio`. */
 #include "base/number.h"
 #include "base/visible.h"
-#include "export/rows.h"
+#include "export/rows_layout.h"
 
 #define FIGURE_WIDTH 8  /* of "Overhead" and "Children" */
 #define WEIGHT_WIDTH 12 /* of "Samples" and "Period", as in perf */
 #define LAST_MIN 24
 #define COLUMN_MAX 80 /* of a column if the width is unlimited; longer texts exceed it */
 
-static const char *const headings[] = {"Command",       "Pid:Command",   "Tid:Command",
-                                       "CPU",           "Time",          "Cgroup",
-                                       "Parent symbol", "Shared Object", "Symbol",
-                                       "Source File",   "Source:Line"};
+static const char *const headings[] = {"Command",
+                                       "Pid:Command",
+                                       "Tid:Command",
+                                       "CPU",
+                                       "Time",
+                                       "Cgroup",
+                                       "Parent symbol",
+                                       "Shared Object",
+                                       "Symbol",
+                                       "Source File",
+                                       "Source:Line",
+                                       "Symbol size",
+                                       "Source Symbol",
+                                       "Target Symbol",
+                                       "Source Shared Object",
+                                       "Target Shared Object",
+                                       "Branch Mispredicted",
+                                       "Transaction abort",
+                                       "Branch in transaction",
+                                       "Basic Block Cycles"};
 
-struct layout {
-    struct rows *rows;
-    struct output *out;
-    struct output cell; /* the text of one cell */
-    size_t widths[ROWS_COLUMNS_MAX];
-};
-
-static const struct rows_options *options_of(const struct layout *l)
+static const struct rows_options *options_of(const struct rows_layout *l)
 {
     return l->rows->o->rows;
 }
@@ -36,20 +45,19 @@ static bool is_share(unsigned column)
     return column < ROWS_SAMPLES;
 }
 
-static const char *heading_of(unsigned column)
+const char *rows_heading(unsigned column)
 {
     static const char *const figures[] = {"Children", "Self", "Overhead", "Samples",
                                           "Period"};
     return column >= ROWS_KEYS ? headings[key_of(column)] : figures[column];
 }
 
-/* The printable text of a cell, valid until the next call. */
-static struct str cell_text(struct layout *l, const struct breakdown_row *row,
-                            enum breakdown_key key)
+struct str rows_cell_text(struct rows_layout *l, const struct breakdown_row *row,
+                          enum breakdown_key key)
 {
     const struct breakdown *b = &l->rows->b;
     l->cell.used = 0;
-    if (key == KEY_SYM) {
+    if (breakdown_key_is_symbol(key)) {
         uint64_t symbol = breakdown_value(b, row, key);
         output_format(&l->cell, "[%c] ", b->symbols[symbol].level);
     }
@@ -58,11 +66,12 @@ static struct str cell_text(struct layout *l, const struct breakdown_row *row,
     return output_contents(&l->cell);
 }
 
-static size_t longest_cell(struct layout *l, enum breakdown_key key)
+static size_t longest_cell(struct rows_layout *l, enum breakdown_key key)
 {
     size_t longest = strlen(headings[key]);
-    for (uint32_t i = 0; i < l->rows->shown; i++) {
-        struct str text = cell_text(l, &l->rows->b.rows[l->rows->order[i]], key);
+    size_t count = options_of(l)->hierarchy ? l->rows->count : l->rows->shown;
+    for (size_t i = 0; i < count; i++) {
+        struct str text = rows_cell_text(l, &l->rows->b.rows[l->rows->order[i]], key);
         size_t columns = visible_columns(text);
         longest = columns > longest ? columns : longest;
     }
@@ -70,40 +79,39 @@ static size_t longest_cell(struct layout *l, enum breakdown_key key)
 }
 
 /* The width that the options give to a column, or 0. */
-static size_t fixed_width(const struct layout *l, unsigned number)
+static size_t fixed_width(const struct rows_layout *l, unsigned number)
 {
     return options_of(l)->widths[number];
 }
 
-/* Of one event. */
-static size_t figure_width(const struct layout *l, unsigned number)
+size_t rows_figure_width(const struct rows_layout *l, unsigned number)
 {
     size_t fixed = fixed_width(l, number);
     bool share = is_share(options_of(l)->columns.items[number]);
     return fixed ? fixed : share ? FIGURE_WIDTH : WEIGHT_WIDTH;
 }
 
-static size_t figures_width(const struct layout *l)
+static size_t figures_width(const struct rows_layout *l)
 {
     const struct rows_columns *c = &options_of(l)->columns;
     size_t width = 0;
     for (unsigned i = 0; i < c->count; i++)
         if (c->items[i] < ROWS_KEYS)
-            width += 2u + l->rows->events * figure_width(l, i);
+            width += 2u + l->rows->events * rows_figure_width(l, i);
     return width;
 }
 
 /* If the width is limited, the last column gets the width that the others leave; each
  * of them has at most a quarter. If it is not, one long C++ name does not make the
  * column as wide. */
-static void measure_cells(struct layout *l)
+static void measure_cells(struct rows_layout *l)
 {
     const struct rows_columns *c = &options_of(l)->columns;
     size_t width = l->rows->o->width, taken = figures_width(l);
     for (unsigned i = 0; i < c->count; i++) {
         unsigned column = c->items[i];
         if (column < ROWS_KEYS) {
-            l->widths[i] = l->rows->events * figure_width(l, i);
+            l->widths[i] = l->rows->events * rows_figure_width(l, i);
             continue;
         }
         size_t fixed = fixed_width(l, i);
@@ -126,22 +134,22 @@ static void write_dots(struct output *out, size_t count)
 }
 
 /* With a separator, columns are not aligned. */
-static void write_plain_headings(struct layout *l)
+static void write_plain_headings(struct rows_layout *l)
 {
     const struct rows_options *o = options_of(l);
     output_text(l->out, "# ");
     for (unsigned i = 0; i < o->columns.count; i++)
         output_format(l->out, "%s%s", i ? o->separator : "",
-                      heading_of(o->columns.items[i]));
+                      rows_heading(o->columns.items[i]));
     output_char(l->out, '\n');
 }
 
-static void write_headings(struct layout *l)
+static void write_headings(struct rows_layout *l)
 {
     const struct rows_columns *c = &options_of(l)->columns;
     for (unsigned i = 0; i < c->count; i++) {
         bool is_key = c->items[i] >= ROWS_KEYS, last = i + 1 == c->count;
-        struct str text = str_of(heading_of(c->items[i]));
+        struct str text = str_of(rows_heading(c->items[i]));
         if (is_key)
             text = str_head(text, l->widths[i]);
         int room = l->widths[i] > text.len ? (int)(l->widths[i] - text.len) : 0;
@@ -158,7 +166,8 @@ static void write_headings(struct layout *l)
 
 /* --- Rows -------------------------------------------------------------------------- */
 
-static void write_percent(struct layout *l, double weight, size_t event, size_t width)
+static void write_percent(struct rows_layout *l, double weight, size_t event,
+                          size_t width)
 {
     char digits[PERCENT_TEXT_MAX];
     double share = rows_share(l->rows, weight, event);
@@ -168,8 +177,7 @@ static void write_percent(struct layout *l, double weight, size_t event, size_t 
                   colour, digits, colour[0] ? TABLE_COLOUR_END : "");
 }
 
-/* The text without the separator, which becomes dots. */
-static void write_plain_text(struct layout *l, struct str text, struct str separator)
+void rows_write_plain(struct rows_layout *l, struct str text, struct str separator)
 {
     while (text.len) {
         size_t at = str_search(text, separator);
@@ -180,10 +188,9 @@ static void write_plain_text(struct layout *l, struct str text, struct str separ
 }
 
 /* Weights are shown as they are, as in perf: in ns, bytes or counts. */
-static void write_figure(struct layout *l, const struct breakdown_row *row,
-                         unsigned column, size_t event, size_t width)
+void rows_write_figure(struct rows_layout *l, double figure, unsigned column,
+                       size_t event, size_t width)
 {
-    double figure = rows_figure(l->rows, row, column, event);
     if (is_share(column)) {
         write_percent(l, figure, event, width);
         return;
@@ -196,16 +203,16 @@ static void write_figure(struct layout *l, const struct breakdown_row *row,
 }
 
 /* The figures of all events, one after the other; aligned if `width` is not 0. */
-static void write_figures(struct layout *l, const struct breakdown_row *row,
+static void write_figures(struct rows_layout *l, const struct breakdown_row *row,
                           unsigned column, size_t width)
 {
     for (size_t i = 0; i < l->rows->events; i++) {
         output_text(l->out, i && !width ? " " : "");
-        write_figure(l, row, column, i, width);
+        rows_write_figure(l, rows_figure(l->rows, row, column, i), column, i, width);
     }
 }
 
-static void write_plain_row(struct layout *l, const struct breakdown_row *row)
+static void write_plain_row(struct rows_layout *l, const struct breakdown_row *row)
 {
     const struct rows_options *o = options_of(l);
     for (unsigned i = 0; i < o->columns.count; i++) {
@@ -214,13 +221,14 @@ static void write_plain_row(struct layout *l, const struct breakdown_row *row)
         if (column < ROWS_KEYS)
             write_figures(l, row, column, 0);
         else
-            write_plain_text(l, cell_text(l, row, key_of(column)), str_of(o->separator));
+            rows_write_plain(l, rows_cell_text(l, row, key_of(column)),
+                             str_of(o->separator));
     }
 }
 
 /* Writes the text of a column in at most its width if that is limited; returns its
  * columns. */
-static size_t write_text(const struct layout *l, struct str text, unsigned number)
+static size_t write_text(const struct rows_layout *l, struct str text, unsigned number)
 {
     size_t width = l->widths[number];
     if (fixed_width(l, number)) /* as perf: the start of the text */
@@ -231,23 +239,23 @@ static size_t write_text(const struct layout *l, struct str text, unsigned numbe
     return visible_columns(text);
 }
 
-static void write_aligned_row(struct layout *l, const struct breakdown_row *row)
+static void write_aligned_row(struct rows_layout *l, const struct breakdown_row *row)
 {
     const struct rows_columns *c = &options_of(l)->columns;
     for (unsigned i = 0; i < c->count; i++) {
         size_t width = l->widths[i];
         output_text(l->out, "  ");
         if (c->items[i] < ROWS_KEYS) {
-            write_figures(l, row, c->items[i], figure_width(l, i));
+            write_figures(l, row, c->items[i], rows_figure_width(l, i));
             continue;
         }
-        size_t used = write_text(l, cell_text(l, row, key_of(c->items[i])), i);
+        size_t used = write_text(l, rows_cell_text(l, row, key_of(c->items[i])), i);
         if (i + 1 < c->count && used < width)
             output_format(l->out, "%*s", (int)(width - used), "");
     }
 }
 
-static bool write_row(struct layout *l, uint32_t number, struct error *err)
+static bool write_row(struct rows_layout *l, uint32_t number, struct error *err)
 {
     const struct rows_options *o = options_of(l);
     const struct breakdown_row *row = &l->rows->b.rows[number];
@@ -261,7 +269,7 @@ static bool write_row(struct layout *l, uint32_t number, struct error *err)
 }
 
 /* The shares that are not shown, by event. */
-static void write_rest(const struct layout *l)
+static void write_rest(const struct rows_layout *l)
 {
     const struct rows *r = l->rows;
     bool left_out = false;
@@ -284,7 +292,7 @@ static void write_rest(const struct layout *l)
 
 /* --- Events ------------------------------------------------------------------------ */
 
-static void write_event(const struct layout *l)
+static void write_event(const struct rows_layout *l)
 {
     const struct rows *r = l->rows;
     const struct profile *p = r->b.p;
@@ -308,18 +316,24 @@ static void write_event(const struct layout *l)
     output_text(l->out, "\n#\n");
 }
 
+static bool write_flat(struct rows_layout *l, struct error *err)
+{
+    bool ok = true;
+    if (options_of(l)->separator)
+        write_plain_headings(l);
+    else
+        write_headings(l);
+    for (uint32_t i = 0; ok && i < l->rows->shown; i++)
+        ok = write_row(l, l->rows->order[i], err);
+    return ok;
+}
+
 static bool write_rows(struct rows *r, struct output *out, struct error *err)
 {
-    struct layout l = {.rows = r, .out = out, .cell = OUTPUT_BUFFER};
-    bool ok = true;
+    struct rows_layout l = {.rows = r, .out = out, .cell = OUTPUT_BUFFER};
     measure_cells(&l);
     write_event(&l);
-    if (r->o->rows->separator)
-        write_plain_headings(&l);
-    else
-        write_headings(&l);
-    for (uint32_t i = 0; ok && i < r->shown; i++)
-        ok = write_row(&l, r->order[i], err);
+    bool ok = r->o->rows->hierarchy ? rows_write_hierarchy(&l, err) : write_flat(&l, err);
     write_rest(&l);
     output_deinit(&l.cell);
     return ok;

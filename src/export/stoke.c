@@ -94,18 +94,23 @@ static void put_facts(struct stoke_writer *w)
         put(w, warning->first.caret);
         put_text(w, str_of(warning->first.text));
     }
-    if (f->loss_count || f->unwind_gaps.count)
+    bool gaps = f->unwind_gaps.count || f->sample_bytes || f->grafted;
+    if (f->loss_count || gaps)
         put(w, f->loss_count);
     for (unsigned i = 0; i < f->loss_count; i++) {
         put(w, f->losses[i].time);
         put(w, f->losses[i].count);
     }
-    if (f->unwind_gaps.count)
+    if (gaps)
         put(w, f->unwind_gaps.count);
     for (unsigned i = 0; i < f->unwind_gaps.count; i++) {
         put(w, f->unwind_gaps.files[i].stacks);
         put_text(w, str_of(f->unwind_gaps.files[i].file));
     }
+    if (f->sample_bytes || f->grafted)
+        put(w, f->sample_bytes);
+    if (f->grafted)
+        put(w, f->grafted);
 }
 
 /* --- The tables: each writes the columns of the rows from `from` to `to` ----------- */
@@ -296,6 +301,7 @@ const struct exporter export_stoke = {
     .suffixes = "stoke",
     .summary = "the complete profile in stoke's own format, compressed with gzip",
     .needs_time = true,
+    .cuts = true,
     .whole = true,
     .packed = true,
     .write = stoke_write,

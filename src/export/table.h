@@ -31,6 +31,9 @@ enum graph_style {
     GRAPH_FOLDED,  /* a line for each path of calls */
 };
 
+/* Which events have one table, with a column for each. */
+enum rows_group { ROWS_GROUP_NONE, ROWS_GROUP_RECORDED, ROWS_GROUP_ALL };
+
 /* Columns of rows: figures, and the keys, as ROWS_KEYS + enum breakdown_key. */
 enum rows_column {
     ROWS_CHILDREN, /* the share of the total weight */
@@ -59,7 +62,9 @@ struct rows_options {
     struct rows_columns columns; /* of the text; it has all keys of `by` */
     /* Rows are sorted by these columns, figures descending, keys ascending; none: by weight. */
     struct rows_columns order;
-    bool group;            /* all events in one table; a figure has a column for each */
+    bool hierarchy;  /* text: a tree with a level for each key */
+    uint32_t joined; /* with it, by key: a bit if it is in the level of the key before */
+    enum rows_group group;
     uint32_t group_sort;   /* the event that sorts rows, from 0 */
     bool relative;         /* shares of what the filters include */
     const char *separator; /* between columns, which are not aligned; or NULL */

@@ -198,6 +198,8 @@ void table_json_facts(struct json_writer *w, const struct profile *p)
     json_put_bool(w, facts->filtered);
     json_member_u64(w, "lost", facts->lost);
     json_member_u64(w, "truncated", facts->truncated);
+    if (facts->grafted)
+        json_member_u64(w, "grafted", facts->grafted);
     if (facts->time_first != TIME_NONE) {
         json_member_u64(w, "time_first_ns", facts->time_first);
         json_member_u64(w, "time_last_ns", facts->time_last);

@@ -59,6 +59,7 @@ static void write_losses(struct output *out, const struct facts *facts)
 void table_write_facts(struct output *out, const struct profile *p, struct str title)
 {
     const struct facts *facts = &p->facts;
+    output_str(out, profile_string(p, facts->header));
     write_fact(out, "title", title);
     output_text(out, "# ");
     if (facts->format) {

@@ -7,7 +7,9 @@
  *     100.00%    2.00%  run
  *      60.00%   60.00%  ├─ parse
  *      38.00%    0.00%  └─ emit
- *      38.00%   38.00%     write */
+ *      38.00%   38.00%     write
+ *
+ * Several outermost functions are below a row "all". */
 #include "base/visible.h"
 #include "export/table_parts.h"
 
@@ -136,6 +138,10 @@ bool table_write_tree(const struct table *t, struct output *out, struct error *e
         return error_memory(err);
     }
     write_headings(&w);
+    if (t->tree.count > 1 && !is_only_child(&t->tree, 1)) {
+        write_figures(&w, &t->tree.nodes[0]);
+        output_text(out, "  all\n");
+    }
     for (uint32_t n = 1; n < t->tree.count; n++) {
         const struct calltree_node *node = &t->tree.nodes[n];
         w.branches[n] = w.branches[node->parent] + !is_only_child(&t->tree, n);

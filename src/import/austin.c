@@ -11,9 +11,10 @@
  *
  * "mode" defines the meaning of a single number: "wall" and "cpu" are times, "memory"
  * is allocated bytes, or freed bytes if negative. A frame's name is its text in the
- * file, because Austin's users know these names from flame graphs. */
+ * file without the line, so that a function is one frame. */
 #include "import/austin.h"
 #include "base/number.h"
+#include "import/python_folded.h"
 
 #define METRIC_MOST 1e15
 
@@ -99,38 +100,47 @@ static bool parse_sample(struct str line, struct austin_sample *out)
 
 /* --- Samples -------------------- */
 
-frame_id austin_frame(struct austin *a, struct str name)
+/* The file in "shop.py:add" or, before Austin 3, "add (shop.py)". */
+static struct str file_in(struct str name)
+{
+    size_t colon = str_rfind(name, ':'), open = str_rsearch(name, STR(" ("));
+    if (open < name.len && str_ends(name, STR(")")))
+        return str_span(name.ptr + open + 2, name.ptr + name.len - 1);
+    return str_head(name, colon < name.len ? colon : 0);
+}
+
+frame_id austin_frame(struct austin *a, struct str name, uint64_t line)
 {
     struct frame f = {.name = builder_string(a->b, name)};
-    size_t colon = str_rfind(name, ':');
-    struct str location = str_head(name, colon < name.len ? colon : 0);
-    struct str number = str_skip(name, colon + 1);
-    uint64_t line;
-    if (str_starts(number, STR("L")))
-        number = str_skip(number, 1);
-    if (a->options->lines && location.len && number_parse_u64(number, &line) &&
-        line < UINT32_MAX) {
+    struct str file = file_in(name);
+    if (a->options->lines && file.len && line && line < UINT32_MAX) {
         f.line = (uint32_t)line;
-        f.file = builder_string(a->b, str_head(location, str_find(location, ':')));
+        f.file = builder_string(a->b, file);
     }
     return builder_frame(a->b, &f);
 }
 
-/* A frame's line may be a separate field: "shop.py:add;L5". */
+/* "shop.py:add:5", or the line is the next field: "shop.py:add;L5". */
+static frame_id take_frame(struct austin *a, struct str *frames)
+{
+    struct str name = str_cut(frames, ';'), rest = *frames, next = str_cut(&rest, ';');
+    uint64_t line;
+    if (str_starts(next, STR("L")) && number_parse_u64(str_skip(next, 1), &line)) {
+        *frames = rest;
+        return austin_frame(a, name, line);
+    }
+    struct python_frame f = python_frame_colons(name);
+    return austin_frame(a, f.name, f.line);
+}
+
 static stack_id stack_of(struct austin *a, struct str frames)
 {
     builder_path_clear(a->b);
     while (frames.len) {
-        const char *begin = frames.ptr;
-        struct str name = str_cut(&frames, ';');
-        uint64_t line;
-        struct str rest = frames, next = str_cut(&rest, ';');
-        if (str_starts(next, STR("L")) && number_parse_u64(str_skip(next, 1), &line)) {
-            name = str_span(begin, next.ptr + next.len);
-            frames = rest;
-        }
-        if (name.len)
-            builder_path_add(a->b, austin_frame(a, name));
+        if (frames.ptr[0] == ';')
+            frames = str_skip(frames, 1);
+        else
+            builder_path_add(a->b, take_frame(a, &frames));
     }
     if (a->b->path.count == 0)
         builder_path_add(a->b, builder_frame(a->b, &(struct frame){0}));

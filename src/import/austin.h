@@ -33,8 +33,8 @@ struct austin_sample {
     bool full; /* metrics are time, idle, memory; else time, allocated, freed */
 };
 
-/* The frame of a name "shop.py:add:5". */
-frame_id austin_frame(struct austin *a, struct str name);
+/* The frame of a name "shop.py:add" and the line that runs, or 0. */
+frame_id austin_frame(struct austin *a, struct str name, uint64_t line);
 
 /* Takes "mode", and ignores other facts. */
 void austin_fact(struct austin *a, struct str key, struct str value);

@@ -407,6 +407,20 @@ static void check_pair(const struct reader *r)
                        sum > flat->stated + slack || sum < flat->stated - slack);
 }
 
+/* Each function that a block names has a block of its own, even one without time. */
+static void check_blocks(const struct reader *r)
+{
+    const struct gprof *g = &r->graph;
+    uint64_t missing = 0;
+    for (size_t i = 1; i <= g->function_count; i++)
+        missing += !g->functions[i].listed;
+    builder_warn_times(g->b,
+                       "a function without its block of the call graph, truncated or "
+                       "omitted by gprof -e: its own time is not known",
+                       missing);
+    g->b->profile->facts.incomplete |= missing && r->section == SECTION_GRAPH;
+}
+
 /* Makes stacks of what was read so far: a file may contain the profiles of several
  * programs. */
 static void finish(struct reader *r)
@@ -419,6 +433,7 @@ static void finish(struct reader *r)
     start_block(r);
     g->bytes = r->lines.source->offset;
     check_pair(r);
+    check_blocks(r);
     if (g->function_count && !g->arena.failed)
         gprof_add_stacks(g);
     reset(&r->graph, b, options);

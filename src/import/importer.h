@@ -38,6 +38,11 @@ struct import_options {
     bool addresses; /* keep addresses of frames without symbol; with `every_address`, of
                        all frames */
     bool every_address;
+    bool sizes;  /* of frames with a symbol: its size, in frame.offset */
+    bool header; /* recordings: facts.header */
+    bool
+        branches; /* recordings: each branch is a sample. Its stack is the source, then the
+                      target; labels have the rest */
     bool tracepoints;    /* recordings: a tracepoint without a stack has its function; in
                             lines of perf script it has none */
     bool lines;          /* read source files and lines, if the input has them */

@@ -66,6 +66,16 @@ void indent_total(struct indent *t, double total, double doubt)
     row[-1].doubt += doubt;
 }
 
+void indent_end(struct indent *t, double total, double doubt)
+{
+    if (t->count == 0)
+        return;
+    double callees = t->rows[t->count - 1].rest, doubts = t->rows[t->count - 1].doubt;
+    indent_total(t, total, doubt);
+    t->rows[t->count - 1].rest += callees;
+    t->rows[t->count - 1].doubt += doubts;
+}
+
 void indent_silence(struct indent *t)
 {
     if (t->count)

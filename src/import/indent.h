@@ -46,6 +46,10 @@ stack_id indent_stack(const struct indent *t);
  * error; 0 if the total is exact. */
 void indent_total(struct indent *t, double total, double doubt);
 
+/* The same where a total is behind the rows below: it ends the row opened last, whose callees have
+ * closed. */
+void indent_end(struct indent *t, double total, double doubt);
+
 /* Drops the rest of the total of the row opened last (a thread that only waits). */
 void indent_silence(struct indent *t);
 

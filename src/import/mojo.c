@@ -123,7 +123,7 @@ static void end_sample(struct mojo *m)
     if (!is_whole)
         return;
     if (m->in_gc)
-        m->stack = builder_push(a->b, m->stack, austin_frame(a, STR(":GC:")));
+        m->stack = builder_push(a->b, m->stack, austin_frame(a, STR(":GC:"), 0));
     if (!m->stack)
         m->stack = builder_push(a->b, 0, builder_frame(a->b, &(struct frame){0}));
     s->full = m->has_time && m->has_memory;
@@ -172,9 +172,8 @@ static frame_id frame_named(struct mojo *m, struct str file, struct str function
 {
     m->text.used = 0;
     m->text.room = m->text.cap;
-    output_format(&m->text, "%.*s:%.*s:%llu", STR_ARG(file), STR_ARG(function),
-                  (unsigned long long)line);
-    return austin_frame(m->a, output_contents(&m->text));
+    output_format(&m->text, "%.*s:%.*s", STR_ARG(file), STR_ARG(function));
+    return austin_frame(m->a, output_contents(&m->text), line);
 }
 
 static void define_frame(struct mojo *m)
@@ -196,7 +195,7 @@ static void use_frame(struct mojo *m)
     const uint64_t *frame = idmap_find(&m->frames, take_number(m));
     if (!m->in.failed)
         push(m, frame && *frame ? (frame_id)(*frame - 1)
-                                : austin_frame(m->a, STR(":INVALID:")));
+                                : austin_frame(m->a, STR(":INVALID:"), 0));
 }
 
 static void repeat_stack(struct mojo *m)
@@ -261,7 +260,7 @@ static bool read_event(struct mojo *m)
         define_frame(m);
         return true;
     case MOJO_FRAME_INVALID:
-        push(m, austin_frame(m->a, STR(":INVALID:")));
+        push(m, austin_frame(m->a, STR(":INVALID:"), 0));
         return true;
     case MOJO_FRAME_REF:
         use_frame(m);

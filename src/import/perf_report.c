@@ -18,12 +18,16 @@
  * The dots show where the columns are. A line below "---" or "--56.35%--" continues that
  * branch, and a bar below its names begins a branch of it. With -g flat, a value has its
  * names below it; with -g folded, the line of a value has them all. With --hierarchy, a
- * row is divided by the rows below it, which are indented by 3 columns more:
+ * row is divided by the rows below it, which are indented by 3 columns more. With -t, a text
+ * separates the columns, and there are no dots:
  *
  *   #    Overhead  Command / Symbol
  *   # ...........  ................
  *       95.24%     a.out
- *          95.24%     [.] main */
+ *          95.24%     [.] main
+ *
+ *   # Overhead,Command   ,Symbol
+ *    95.24% ,a.out     ,[.] main */
 #include "import/perf_report.h"
 #include "base/array.h"
 #include "base/number.h"
@@ -38,6 +42,7 @@
 
 enum role {
     ROLE_OTHER,
+    ROLE_CHILDREN,
     ROLE_TOTAL,
     ROLE_SELF,
     ROLE_SAMPLES,
@@ -66,7 +71,9 @@ struct reader {
     char *titles; /* the comment line before the dots */
     size_t titles_size, titles_cap;
     struct column columns[COLUMNS_MOST];
-    size_t column_count; /* 0: not in a table */
+    size_t column_count;  /* 0: not in a table */
+    struct str separator; /* between columns; empty: they are aligned */
+    char separator_text[8];
     enum role
         levels[COLUMNS_MOST]; /* --hierarchy: the roles of the names, outermost first */
     string_id names[COLUMNS_MOST]; /* of the current row and those around it */
@@ -77,7 +84,10 @@ struct reader {
     struct open_branch open[OPEN_MOST];
     size_t open_count;
     bool is_group; /* the event is a group: its rows have several values */
-    bool is_flat;  /* the next names follow a value of -g flat */
+    bool is_bare;  /* there are rows without headings */
+    char *plain;   /* a line without colours */
+    size_t plain_cap;
+    bool is_flat; /* the next names follow a value of -g flat */
     double flat_value;
     uint32_t flat_kind;
 };
@@ -111,6 +121,7 @@ static void begin_event(struct reader *r, struct str rest)
     report->total = -1;
     report->event = 0;
     r->column_count = 0;
+    r->separator = STR("");
     r->is_group = str_starts(str_trim(rest), STR("of events"));
     size_t quote = str_find(rest, '\'');
     struct str name = str_skip(rest, quote + 1);
@@ -133,7 +144,7 @@ static enum role role_of(struct str title)
         const char *title;
         enum role role;
     } roles[] = {
-        {"Children", ROLE_TOTAL},       {"Overhead", ROLE_TOTAL},  {"Self", ROLE_SELF},
+        {"Children", ROLE_CHILDREN},    {"Overhead", ROLE_TOTAL},  {"Self", ROLE_SELF},
         {"Samples", ROLE_SAMPLES},      {"Period", ROLE_PERIOD},   {"Command", ROLE_COMM},
         {"Pid:Command", ROLE_PID},      {"Tid:Command", ROLE_PID}, {"CPU", ROLE_CPU},
         {"Shared Object", ROLE_MODULE}, {"Symbol", ROLE_SYMBOL},
@@ -144,8 +155,15 @@ static enum role role_of(struct str title)
     return ROLE_OTHER;
 }
 
-static struct str cell(const struct column *column, struct str line)
+static struct str cell(const struct reader *r, size_t number, struct str line)
 {
+    const struct column *column = &r->columns[number];
+    for (size_t i = 0; r->separator.len; i++) {
+        size_t end = str_search(line, r->separator);
+        if (i == number)
+            return str_trim(i + 1 < r->column_count ? str_head(line, end) : line);
+        line = str_skip(line, end + r->separator.len);
+    }
     struct str text = str_skip(line, column->start);
     return str_trim(str_head(text, column->end - column->start));
 }
@@ -169,6 +187,38 @@ static void read_levels(struct reader *r, struct str titles)
     }
 }
 
+/* The rows of this event are not read. */
+static void skip_table(struct reader *r, const char *why, struct str line)
+{
+    warn(r, why, line);
+    r->is_group = true;
+}
+
+static void set_columns(struct reader *r, size_t count, struct str titles,
+                        struct str line)
+{
+    bool has_total = false, has_self = false;
+    r->column_count = count;
+    for (size_t i = 0; i < count; i++)
+        r->columns[i].role = role_of(cell(r, i, titles));
+    for (size_t i = 0; i < count + r->number_count; i++) {
+        enum role role = i < count ? r->columns[i].role : r->numbers[i - count];
+        has_self |= role == ROLE_SELF;
+        has_total |= role == ROLE_TOTAL || role == ROLE_SAMPLES || role == ROLE_PERIOD;
+    }
+    r->report.has_children = has_self;
+    if (!has_self && !has_total)
+        skip_table(r,
+                   "rows without the weight of the functions themselves, skipped: perf "
+                   "report -F overhead,... prints it",
+                   line);
+}
+
+static bool is_word(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
 /* "# ........  ......": sets the columns. */
 static bool read_dots(struct reader *r, struct str line)
 {
@@ -185,15 +235,36 @@ static bool read_dots(struct reader *r, struct str line)
     if (count == 0)
         return false;
     struct str titles = {r->titles ? r->titles : "", r->titles_size};
-    r->report.has_children = false;
-    for (size_t i = 0; i < count; i++) {
-        r->columns[i].role = role_of(cell(&r->columns[i], titles));
-        r->report.has_children |= r->columns[i].role == ROLE_SELF;
-    }
-    r->column_count = count;
     read_levels(r, titles);
-    for (size_t i = 0; i < r->number_count; i++)
-        r->report.has_children |= r->numbers[i] == ROLE_SELF;
+    set_columns(r, count, titles, line);
+    return true;
+}
+
+/* "# Overhead,Command   ,Symbol": the columns of -t. False if the line has no titles. */
+static bool read_separated(struct reader *r, struct str line)
+{
+    struct str text = str_skip(line, 1), rest;
+    while (str_starts(text, STR(" ")))
+        text = str_skip(text, 1);
+    size_t title = 0, length = 0, count = 1;
+    while (title < text.len &&
+           (is_word(text.ptr[title]) || text.ptr[title] == ' ' || text.ptr[title] == ':'))
+        title++;
+    rest = str_skip(text, title);
+    while (length < rest.len && rest.ptr[length] != ' ' && !is_word(rest.ptr[length]))
+        length++;
+    if (role_of(str_trim(str_head(text, title))) == ROLE_OTHER || length == 0 ||
+        length > sizeof r->separator_text)
+        return false;
+    memcpy(r->separator_text, rest.ptr, length);
+    r->separator = (struct str){r->separator_text, length};
+    for (size_t at; (at = str_search(text, r->separator)) < text.len; count++)
+        text = str_skip(text, at + length);
+    r->level_count = 0;
+    set_columns(r, count < COLUMNS_MOST ? count : COLUMNS_MOST, str_skip(line, 1), line);
+    if (str_search(line, STR(" / ")) < line.len)
+        skip_table(r, "a hierarchy with separators, skipped: perf report without -t",
+                   line);
     return true;
 }
 
@@ -224,7 +295,8 @@ static void read_comment(struct reader *r, struct str line)
     } else if (take(&text, STR("Total Lost Samples:"))) {
         if (number_parse_u64(text, &lost) && lost < (uint64_t)VALUE_MOST)
             builder_lost(report->b, TIME_NONE, lost);
-    } else if (!read_dots(r, str_trim_right(line)) && text.len) {
+    } else if (!read_dots(r, str_trim_right(line)) && text.len &&
+               !read_separated(r, line)) {
         save_titles(r, line);
     }
 }
@@ -275,6 +347,7 @@ static bool read_number(struct report_row *row, enum role role, struct str text)
     case ROLE_PERIOD:
         return (row->period = read_count(text)) >= 0;
     case ROLE_TOTAL:
+    case ROLE_CHILDREN:
         return read_percent(text, &row->total);
     case ROLE_SELF:
         return read_percent(text, &row->self);
@@ -286,16 +359,18 @@ static bool read_number(struct report_row *row, enum role role, struct str text)
 /* False if the line is not a row: its columns of numbers have none. */
 static bool read_numbers(const struct reader *r, struct str line, struct report_row *row)
 {
-    bool has_total = false;
-    row->self = row->samples = row->period = -1;
+    size_t numbers = 0;
+    row->self = row->samples = row->period = row->total = -1;
     for (size_t i = 0; i < r->column_count; i++) {
-        if (!read_number(row, r->columns[i].role, cell(&r->columns[i], line)))
+        enum role role = r->columns[i].role;
+        if (!read_number(row, role, cell(r, i, line)))
             return false;
-        has_total |= r->columns[i].role == ROLE_TOTAL;
+        numbers += role == ROLE_TOTAL || role == ROLE_CHILDREN || role == ROLE_SAMPLES ||
+                   role == ROLE_PERIOD;
     }
     if (row->self < 0)
         row->self = row->total;
-    return has_total;
+    return numbers > 0;
 }
 
 struct row_names {
@@ -385,8 +460,7 @@ static bool read_row(struct reader *r, struct str line)
     if (!read_numbers(r, line, &row))
         return false;
     for (size_t i = 0; i < r->column_count; i++)
-        read_name(&r->report, &row, r->columns[i].role, cell(&r->columns[i], line),
-                  &names);
+        read_name(&r->report, &row, r->columns[i].role, cell(r, i, line), &names);
     add_row(r, &row, &names);
     return true;
 }
@@ -535,11 +609,39 @@ static bool read_folded_line(struct reader *r, struct str line)
     return true;
 }
 
+/* Removes colours, "\x1b[31m". */
+static struct str without_colours(struct reader *r, struct str line)
+{
+    size_t used = 0;
+    if (str_find(line, '\x1b') == line.len ||
+        !ARRAY_RESERVE(&r->report.arena, r->plain, r->plain_cap, line.len))
+        return line;
+    while (line.len) {
+        size_t at = str_find(line, '\x1b');
+        memcpy(r->plain + used, line.ptr, at);
+        used += at;
+        line = str_skip(line, at);
+        line = str_skip(line, str_find(line, 'm') + 1);
+    }
+    return (struct str){r->plain, used};
+}
+
 /* --- The file --------------------------------------------------------------------------- */
+
+/* A row of perf report -q: "   56.35%  a.out  [.] main" */
+static bool is_bare_row(struct str line)
+{
+    static const char *const kinds[] = {"[.] ", "[k] ", "[g] ", "[u] "};
+    double value;
+    bool has = false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        has |= str_search(line, str_of(kinds[i])) < line.len;
+    return has && read_percent(str_word(&line), &value);
+}
 
 static void read_line(struct reader *r, struct str line)
 {
-    line = str_trim_right(line);
+    line = str_trim_right(without_colours(r, line));
     if (str_starts(line, STR("#"))) {
         read_comment(r, line);
         return;
@@ -553,6 +655,7 @@ static void read_line(struct reader *r, struct str line)
     if (r->column_count && read_row(r, line))
         return;
     bool is_read = false;
+    r->is_bare |= !r->column_count && is_bare_row(line);
     if (r->report.row_count)
         is_read = line.ptr[0] != ' '
                       ? read_folded_line(r, line)
@@ -572,15 +675,21 @@ static bool perf_report_read(struct source *in, const struct import_options *opt
         read_line(r, line);
     if (!r->report.arena.failed)
         perf_report_settle(&r->report);
+    bool bare = r->is_bare && !b->profile->sample_count;
+    if (bare) {
+        error_set(err, "the rows have no headings, which name their columns");
+        error_hint(err, "perf report without -q prints them");
+    }
     b->profile->facts.incomplete |= r->lines.cut;
     builder_end_scratch(b, &r->report.arena);
-    return !r->lines.failed;
+    return !r->lines.failed && !bare;
 }
 
 /* The comment lines of the first event. */
 static int perf_report_probe(struct str head)
 {
     bool has_count = false, has_samples = false;
+    int rows = 0;
     for (int i = 0; i < 200 && head.len; i++) {
         struct str line = str_cut(&head, '\n');
         has_samples |=
@@ -589,8 +698,9 @@ static int perf_report_probe(struct str head)
                      str_starts(line, STR("# Total weight : "));
         if (has_samples && has_count)
             return 95;
+        rows += is_bare_row(line);
     }
-    return 0;
+    return rows > 1 ? 30 : 0;
 }
 
 const struct importer import_perf_report = {

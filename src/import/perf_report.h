@@ -32,7 +32,7 @@ struct report_row {
     enum frame_kind kind;
     thread_id thread;
     uint32_t cpu;
-    double total, self; /* percent; the same without --children */
+    double total, self; /* percent; the same without --children; negative: not printed */
     double samples;     /* negative: not printed */
     double period;      /* the same; of self */
     uint32_t first_node, node_count;

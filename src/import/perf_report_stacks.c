@@ -304,8 +304,45 @@ static void add_row(struct settling *s, const struct report_row *row)
         add_part(s, &d, row_stack(s, row), 0);
 }
 
+/* Self values are exact in any case. */
+static void report_missing_graphs(const struct report *r)
+{
+    uint64_t missing = 0;
+    for (size_t i = 0; i < r->row_count; i++)
+        missing += r->rows[i].node_count == 0 && r->rows[i].total > 0;
+    if (r->has_children && !r->node_count)
+        builder_warn_times(r->b,
+                           "a row with a total but no call graph: only its self value is "
+                           "read; perf report -g graph,0 prints call graphs",
+                           missing);
+    else if (r->node_count)
+        builder_warn_times(r->b,
+                           "a row without a call graph: the totals of its callers lack "
+                           "it; perf report -g graph,0 prints all",
+                           missing);
+}
+
+/* Rows without percentages have those of their numbers. */
+static void fill_shares(struct report *r)
+{
+    double sum = 0;
+    for (size_t i = 0; i < r->row_count; i++) {
+        const struct report_row *row = &r->rows[i];
+        sum += row->period >= 0 ? row->period : row->samples >= 0 ? row->samples : 0;
+    }
+    for (size_t i = 0; i < r->row_count; i++) {
+        struct report_row *row = &r->rows[i];
+        double part = row->period >= 0 ? row->period : row->samples;
+        if (row->self < 0)
+            row->self = sum > 0 && part > 0 ? 100 * part / sum : 0;
+        if (row->total < 0)
+            row->total = row->self;
+    }
+}
+
 void perf_report_settle(struct report *r)
 {
+    fill_shares(r);
     struct settling s = {.r = r, .unit = 1, .doubt = PERCENT_DOUBT};
     double whole = r->counts || r->total < 0 ? r->samples : r->total;
     if (r->row_count && whole < 0) {
@@ -321,6 +358,7 @@ void perf_report_settle(struct report *r)
         find_order(&s);
         find_values(&s);
         learn_modules(&s);
+        report_missing_graphs(r);
         for (size_t i = 0; i < r->row_count && !builder_failed(r->b); i++)
             add_row(&s, &r->rows[i]);
         if (has_period)

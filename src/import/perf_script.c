@@ -328,7 +328,7 @@ static bool read_unknown_callers(struct perf_reader *r)
             add_frames(r, *frames);
         else
             read_line(r, line);
-        if (!r->only_frames)
+        if (!r->only_frames || !r->in_sample) /* a damaged header ends the sample */
             return false;
         c->frames_at[i] = r->b->path.count;
     }
@@ -350,7 +350,7 @@ static void read_whole_sample(struct perf_reader *r)
     r->only_frames = true;
     lines_next(&r->lines, &leaf);
     read_line(r, leaf);
-    if (!r->only_frames || r->b->path.count == 0)
+    if (!r->only_frames || !r->in_sample || r->b->path.count == 0)
         return;
     size_t leaf_frames = r->b->path.count;
     if (!callers_find(c, 1, c->entry_lines, &stack)) {
@@ -364,6 +364,7 @@ static void read_whole_sample(struct perf_reader *r)
     lines_skip(&r->lines, (size_t)(text.ptr + end + 1 - in->begin),
                c->entry_lines - parsed);
     finish_sample(r, stack, leaf_frames);
+    hold_loose(r, STR("")); /* the empty line: a stack without a header may follow */
 }
 
 /* "# hostname : x" and similar lines, which perf script --header prints. */
@@ -416,6 +417,17 @@ static void mark_inlined(struct perf_reader *r, struct str location)
     locate_frame(r, location);
 }
 
+/* "|1105           operator++()": the text of a source line, of the field srccode. */
+static bool is_source(struct str line)
+{
+    size_t digits = 0;
+    struct str text = str_skip(line, 1);
+    while (digits < text.len && byte_is_digit(text.ptr[digits]))
+        digits++;
+    return line.ptr[0] == '|' && digits &&
+           (digits == text.len || text.ptr[digits] == ' ');
+}
+
 /* A line that is not cached as a frame. */
 static void read_new_line(struct perf_reader *r, struct str line, struct str text)
 {
@@ -449,6 +461,8 @@ static void read_new_line(struct perf_reader *r, struct str line, struct str tex
         locate_frame(r, text);
         return;
     }
+    if (is_source(line))
+        return;
     if (r->in_sample || !hold_loose(r, line))
         builder_warn(r->b, NEITHER, r->lines.number, (uint64_t)(text.ptr - line.ptr) + 1,
                      line);

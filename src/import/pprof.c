@@ -125,6 +125,7 @@ struct pprof {
     struct sample_label labels[LABELS_MAX]; /* of the current sample */
     int64_t time, duration, period;
     double period_scale; /* nanoseconds; 0 if the period is not a time */
+    double period_bytes; /* the same for bytes */
     uint64_t default_type, drop_number, keep_number; /* strings */
     bool prunes;                                     /* frames are dropped: */
     bool keeps; /* there is a pattern of names that are not dropped */
@@ -773,6 +774,8 @@ static void take_facts(struct pprof *r, struct proto_reader inside, struct proto
         take_value_type(r, inside, &type);
         if (value_unit_of(type.unit)->unit == UNIT_NANOSECONDS)
             r->period_scale = value_unit_of(type.unit)->factor;
+        if (value_unit_of(type.unit)->unit == UNIT_BYTES)
+            r->period_bytes = value_unit_of(type.unit)->factor;
         break;
     case DEFAULT_SAMPLE_TYPE:
         r->default_type = f->value;
@@ -830,6 +833,9 @@ static void set_times(const struct pprof *r)
     struct facts *facts = &r->b->profile->facts;
     if (r->period > 0 && r->period_scale > 0)
         facts->rate = 1e9 / ((double)r->period * r->period_scale);
+    double bytes = (double)r->period * r->period_bytes;
+    if (bytes > 1 && bytes < 0x1p53)
+        facts->sample_bytes = (uint64_t)bytes;
     if (r->time <= 0)
         return;
     uint64_t first = (uint64_t)r->time, last = first;

@@ -12,9 +12,9 @@
  * The format is a call graph: callgrind_stacks.c makes stacks of it. A function's name
  * includes its location, "normpath (posixpath.py:337)", as in other profiles of Python,
  * because many functions of different modules have the same name. */
-#include "base/output.h"
 #include "codec/marshal.h"
 #include "import/callgrind.h"
+#include "import/python_name.h"
 #include <math.h>
 
 #define NANOSECONDS 1e9
@@ -49,40 +49,18 @@ static string_id string_of(struct pstats *s, uint32_t node)
     return s->strings[at];
 }
 
-/* "posixpath.py"; of packages, all of which have the same file, with the folder. */
-static struct str short_path(struct str path)
-{
-    struct str name;
-    size_t slash = str_rfind(path, '/');
-    if (slash == path.len)
-        slash = str_rfind(path, '\\');
-    if (slash == path.len)
-        return path;
-    name = str_skip(path, slash + 1);
-    if (!str_starts(name, STR("__")))
-        return name;
-    struct str folder = str_head(path, slash);
-    size_t before = str_rfind(folder, path.ptr[slash]);
-    return before == folder.len ? path : str_skip(path, before + 1);
-}
-
 /* "normpath (posixpath.py:337)". References to one long name are labelled with the
  * location while that takes no more than the limit. */
 static string_id label_of(struct pstats *s, string_id name, string_id file, uint32_t line)
 {
     const struct callgrind *c = &s->graph;
     struct str text = profile_string(c->b->profile, name);
-    struct str path = short_path(profile_string(c->b->profile, file));
-    s->label_bytes += text.len + path.len;
+    struct str path = profile_string(c->b->profile, file);
+    s->label_bytes += text.len + python_short_path(text, path).len;
     if (limits_expansion_exceeded(c->b->limits, c->bytes, s->label_bytes))
         return name;
     s->label.used = 0;
-    output_str(&s->label, text);
-    output_text(&s->label, " (");
-    output_str(&s->label, path);
-    output_char(&s->label, ':');
-    output_u64(&s->label, line);
-    output_char(&s->label, ')');
+    python_write_label(&s->label, text, path, line);
     return builder_string(c->b, output_contents(&s->label));
 }
 

@@ -12,10 +12,11 @@
  *   Thread 0x7F777311B6C0 (idle): "sleeper"
  *       wait (shop.py:7)
  *
- * A frame's name includes its location, "add (shop.py:5)", as in py-spy's folded
- * output. Idle threads are excluded, as in py-spy's recordings, unless the options
+ * A frame's name includes its file, "add (shop.py)", and not the line, so that a
+ * function is one frame. Idle threads are excluded, as in py-spy's recordings, unless the options
  * include them. Every stack has weight 1. */
 #include "base/number.h"
+#include "import/python_folded.h"
 #include "import/stacktext.h"
 
 /* "    add (shop.py:5)": four spaces, no more. */
@@ -83,6 +84,12 @@ static void begin_process(struct stacktext *t, struct str line)
     t->b->profile->facts.command = builder_string(t->b, str_trim(command));
 }
 
+static void add_frame(struct stacktext *t, struct str line, struct text_frame *f)
+{
+    f->name = python_frame_brackets(f->name, &t->text).name;
+    stacktext_add(t, line, f);
+}
+
 static void pyspy_line(struct stacktext *t, struct str line)
 {
     struct text_frame f;
@@ -90,7 +97,7 @@ static void pyspy_line(struct stacktext *t, struct str line)
     if (stacktext_add_known(t, line))
         return;
     if (split_frame(line, &f))
-        stacktext_add(t, line, &f);
+        add_frame(t, line, &f);
     else if (split_heading(line, &id, &state, &name))
         begin_thread(t, id, state, name);
     else if (str_starts(line, STR("Process ")))

@@ -55,6 +55,7 @@ struct stoke_reader {
     size_t column_caps[COLUMNS_MAX];
     uint32_t *set_sizes; /* by label set */
     size_t set_size_cap;
+    uint64_t mark; /* number of the stack that is left out; 0: none */
     struct facts facts;
     bool has_facts, all_samples, ended, reserved;
     uint64_t samples; /* the number of samples in the rows */
@@ -222,20 +223,35 @@ static uint32_t add_frame(struct stoke_reader *r, uint32_t i)
     return builder_frame(r->b, &f);
 }
 
+/* The mark of truncated stacks, which has the number `own`, is left out unless it is requested. */
+static bool skips_mark(struct stoke_reader *r, uint64_t own, frame_id frame)
+{
+    const struct profile *p = r->b->profile;
+    const struct frame *f = &p->frames[frame];
+    if (r->options->cuts || r->mark || f->kind != FRAME_MARKER ||
+        !str_equal(profile_string(p, f->name), STR(TRUNCATED_MARK)))
+        return false;
+    r->mark = own;
+    return true;
+}
+
 static uint32_t add_stack(struct stoke_reader *r, uint32_t i)
 {
     uint64_t own = (uint64_t)r->section.first + i, back = r->columns[0][i];
+    bool is_below_mark = r->mark && own - back == r->mark;
     stack_id parent = 0;
     if (back > own) {
         warn(r, "a stack without its caller");
         return 0;
     }
-    if (back && back < own) {
+    if (back && back < own && !is_below_mark) {
         parent = new_id(r, STACKS, own - back);
         if (!parent)
             return 0;
     }
     frame_id frame = new_id(r, FRAMES, r->columns[1][i]);
+    if (frame && !parent && !is_below_mark && skips_mark(r, own, frame))
+        return 0;
     if (!frame)
         frame = builder_named_frame(r->b, STR(""));
     return builder_push(r->b, parent, frame);
@@ -405,6 +421,8 @@ static void take_facts(struct stoke_reader *r)
         if (!in.failed)
             unwind_gaps_add(&f->unwind_gaps, file, stacks);
     }
+    f->sample_bytes = in.failed || bytes_left(&in) == 0 ? 0 : bytes_uleb(&in);
+    f->grafted = in.failed || bytes_left(&in) == 0 ? 0 : bytes_uleb(&in);
     if (in.failed)
         warn(r, "truncated facts");
 }
@@ -436,11 +454,14 @@ static void set_facts(struct stoke_reader *r)
         builder_lost(r->b, f->losses[i].time, f->losses[i].count);
     }
     to->truncated += f->truncated;
+    to->grafted += f->grafted;
     unwind_gaps_merge(&to->unwind_gaps, &f->unwind_gaps);
     to->filtered |= f->filtered;
     to->differential |= f->differential && r->b->profile->event_count == 3;
     if (f->rate - f->rate == 0 && f->rate > to->rate)
         to->rate = f->rate;
+    if (f->sample_bytes > to->sample_bytes)
+        to->sample_bytes = f->sample_bytes;
 }
 
 /* --- Sections ---------------------------------------------------------------------- */

@@ -9,7 +9,8 @@
  *
  * With -u, a row is one zone: those of a thread that lie inside another one are its callees, and
  * its weight is the time outside of them. Without, a row is all zones of a name, and has no
- * callers: its weight is its total, or its self time if the tool was called with -e. */
+ * callers: its weight is its total, or its self time if the tool was called with -e. The file does not
+ * say which, so a warning says that the totals of nested zones are counted twice. */
 #include "base/array.h"
 #include "base/number.h"
 #include "base/sort.h"
@@ -244,6 +245,12 @@ static bool tracy_read(struct source *in, const struct import_options *options,
         if (str_trim(line).len && !read_row(&r, line))
             builder_warn(b, "not a row of the table", r.lines.number, 1, line);
     add_zones(&r);
+    if ((r.found & UNWRAPPED) != UNWRAPPED && b->profile->sample_count > 1)
+        builder_warn(
+            b,
+            "times of zones, which include those of the zones inside them unless "
+            "tracy-csvexport ran with -e (or -u)",
+            0, 0, STR(""));
     bool ok = !r.lines.failed;
     if (ok && (r.scratch.failed || r.arena.failed))
         ok = error_memory(err);

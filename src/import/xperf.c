@@ -126,13 +126,18 @@ static bool read_header(struct reader *r, struct str line)
 
 /* --- Rows --------------------------------------------------------------------------- */
 
-/* "app.exe!work" */
+/* "app.exe!work"; "?!?" is unknown. */
 static void add_symbol(struct reader *r, struct str symbol)
 {
     size_t at = str_find(symbol, '!');
-    struct frame f = {.name = import_label(r->b, builder_string(r->b, symbol))};
-    if (at > 0 && at < symbol.len && symbol.ptr[0] != '?')
-        f.module = builder_module(r->b, str_head(symbol, at), STR(""));
+    bool has_module = at > 0 && at < symbol.len;
+    struct str module = str_head(symbol, has_module ? at : 0);
+    struct str name = str_skip(symbol, has_module ? at + 1 : 0);
+    struct frame f = {0};
+    if (!str_equal(name, STR("?")))
+        f.name = import_label(r->b, builder_string(r->b, name));
+    if (module.len && module.ptr[0] != '?')
+        f.module = builder_module(r->b, module, STR(""));
     builder_path_add(r->b, builder_frame(r->b, &f));
 }
 

@@ -32,6 +32,8 @@
 struct interpreter_access {
     void *context;
     enum architecture machine;
+    uint64_t
+        first_tid; /* of the first thread, in the innermost PID namespace; 0: unknown */
     /* Paths of the files that are mapped as code, the executable first. */
     const struct str *modules;
     size_t module_count;
@@ -95,6 +97,7 @@ struct interpreter_stack {
 
 enum interpreter_found {
     INTERPRETER_ABSENT,
+    INTERPRETER_STARTING, /* present, but its version is not in memory yet */
     INTERPRETER_FOUND,
     INTERPRETER_REFUSED, /* present, but of an unknown version or corrupt: err is set */
 };
@@ -104,7 +107,8 @@ enum interpreter_native {
     NATIVE_WORK,     /* visible: garbage collection, strings, waits for locks */
     NATIVE_LOOP,     /* executes interpreted frames */
     NATIVE_INTERNAL, /* calls from the loop to the loop: hidden */
-    NATIVE_UNNAMED,  /* of a runtime without symbols: see interpreter_settle (merge.h) */
+    NATIVE_ENTERS, /* the same, and calls only loops: those without a name are parts of one */
+    NATIVE_UNNAMED, /* of a runtime without symbols: see interpreter_settle (merge.h) */
 };
 
 struct interpreter {

@@ -61,6 +61,8 @@ void interpreter_settle(const struct interpreter *interpreter,
     for (size_t i = 0; i < count; i++) {
         bool is_part =
             interpreter->splits_loop && i + 1 < count && roles[i + 1] == NATIVE_LOOP;
+        if (roles[i] == NATIVE_UNNAMED && i + 1 < count && roles[i + 1] == NATIVE_ENTERS)
+            roles[i] = NATIVE_LOOP;
         in_loop |= roles[i] == NATIVE_LOOP;
         if (roles[i] == NATIVE_UNNAMED)
             roles[i] = in_loop || is_part ? NATIVE_INTERNAL : NATIVE_WORK;

@@ -61,6 +61,33 @@ static const unsigned char *frame_bytes(struct walk *w, uint64_t frame)
     return w->window + (frame - w->start);
 }
 
+/* Adds a frame of a runtime with one thread. A frame without code is only a mark. */
+static void add_single(struct walk *w, const unsigned char *bytes,
+                       struct interpreter_walk_frame *f)
+{
+    const struct interpreter_walk *l = w->layout;
+    struct memory *m = &w->memory;
+    uint64_t code = memory_get_u64(bytes + l->frame_code) & ~INTERPRETER_WALK_BITS;
+    *f = (struct interpreter_walk_frame){.code = INTERPRETER_WALK_MARK,
+                                         .instruction = INTERPRETER_WALK_NOWHERE};
+    if (code == 0)
+        return;
+    f->code = code;
+    if (memory_u8(m, code) == l->type_native) {
+        f->code |= INTERPRETER_WALK_CALLEE;
+        return;
+    }
+    if (memory_get_u32(bytes + l->frame_flags) & l->flag_entry)
+        f->code |= INTERPRETER_WALK_ENTRY;
+    if (m->failed)
+        return;
+    uint64_t instruction = memory_get_u64(bytes + l->frame_instruction);
+    uint32_t line = memory_u32(m, instruction + l->instruction_line);
+    if (!m->failed)
+        f->instruction = (int32_t)line;
+    m->failed = m->exhausted; /* only the line is unknown */
+}
+
 static void add_frame(struct walk *w, uint64_t address, const unsigned char *bytes)
 {
     const struct interpreter_walk *l = w->layout;
@@ -68,6 +95,10 @@ static void add_frame(struct walk *w, uint64_t address, const unsigned char *byt
     uint64_t code = memory_get_u64(bytes + l->frame_code) & ~INTERPRETER_WALK_BITS;
     uint64_t offset = memory_get_u64(bytes + l->frame_instruction) - code - l->code_start;
     w->addresses[w->count++] = address;
+    if (l->form == INTERPRETER_WALK_SINGLE) {
+        add_single(w, bytes, f);
+        return;
+    }
     if (has(l, l->frame_owner) && bytes[l->frame_owner] >= l->owner_native) {
         *f = (struct interpreter_walk_frame){.code = INTERPRETER_WALK_ENTRY |
                                                      INTERPRETER_WALK_MARK};

@@ -19,9 +19,8 @@ bool is_allocating(struct str function)
 {
     static const char *const names[] = {"mmap", "mmap64", "mremap", "sbrk", "brk"};
     static const char *const beginnings[] = {
-        "std::allocator<",           "std::__new_allocator<",
-        "__gnu_cxx::new_allocator<", "std::allocator_traits<",
-        "std::__allocate_guarded<",  "__gnu_cxx::__alloc_traits<"};
+        "std::",        "__gnu_cxx::",     "alloc::alloc::",   "alloc::raw_vec::",
+        "alloc::vec::", "alloc::string::", "hashbrown::raw::", "<alloc::"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (str_equal(function, str_of(names[i])))
             return true;

@@ -8,8 +8,8 @@
 /* malloc and its relatives, operator new, and their mangled names. */
 bool is_allocator(struct str function);
 
-/* The same, and what stands between them and the program: the allocators of the C++ library, and
- * the calls that map memory. */
+/* The same, and what stands between them and the program: containers and strings of the libraries of
+ * C++ and Rust, and the calls that map memory. */
 bool is_allocating(struct str function);
 
 #endif

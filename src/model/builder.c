@@ -290,7 +290,7 @@ static bool same_event(const void *context, uint32_t id)
 event_id builder_event(struct builder *b, struct str name, enum unit unit)
 {
     struct profile *p = b->profile;
-    struct event e = {builder_string(b, name), unit, event_kind_of(name, unit)};
+    struct event e = {builder_string(b, name), unit, event_kind_of(name, unit), 0};
     if (builder_failed(b) || !index_reserve(&b->events, &p->arena, 1))
         return 0;
     uint32_t hash = (uint32_t)hash_pair(e.name, 0);
@@ -304,6 +304,12 @@ event_id builder_event(struct builder *b, struct str name, enum unit unit)
     *row = e;
     index_fill(&b->events, slot, hash, (uint32_t)(row - p->events));
     return slot->id;
+}
+
+void builder_event_group(struct builder *b, event_id event, event_id group)
+{
+    if (event && group && !b->profile->events[event].group)
+        b->profile->events[event].group = group;
 }
 
 stack_id builder_push(struct builder *b, stack_id parent, frame_id frame)
@@ -607,6 +613,8 @@ event_id *builder_map_events(struct builder *b, const struct profile *other)
     for (size_t i = 1; map && i < other->event_count; i++)
         map[i] = builder_event(b, profile_string(other, other->events[i].name),
                                other->events[i].unit);
+    for (size_t i = 1; map && i < other->event_count; i++)
+        builder_event_group(b, map[i], map[other->events[i].group]);
     return map;
 }
 
@@ -642,6 +650,8 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
         to->format = builder_string(b, profile_string(other, from->format));
     if (!to->interpreters)
         to->interpreters = builder_string(b, profile_string(other, from->interpreters));
+    if (!to->header)
+        to->header = builder_string(b, profile_string(other, from->header));
     if (!to->host)
         to->host = builder_string(b, profile_string(other, from->host));
     if (!to->command)
@@ -651,6 +661,7 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
     for (unsigned i = 0; i < from->loss_count; i++)
         note_loss(to, from->losses[i].time, from->losses[i].count);
     to->truncated += from->truncated;
+    to->grafted += from->grafted;
     unwind_gaps_merge(&to->unwind_gaps, &from->unwind_gaps);
     to->incomplete |= from->incomplete;
     if (to->time_first == TIME_NONE || from->time_first < to->time_first)
@@ -660,6 +671,8 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
         to->time_last = from->time_last;
     if (from->rate > to->rate)
         to->rate = from->rate;
+    if (from->sample_bytes > to->sample_bytes)
+        to->sample_bytes = from->sample_bytes;
     to->filtered |= from->filtered;
     to->foreign_lines |= from->foreign_lines;
     to->differential |= from->differential;

@@ -74,6 +74,9 @@ frame_id builder_frame(struct builder *b, const struct frame *frame);
 thread_id builder_thread(struct builder *b, int64_t pid, int64_t tid, struct str name);
 event_id builder_event(struct builder *b, struct str name, enum unit unit);
 
+/* Makes the event a member of a group, which is named by its first event. */
+void builder_event_group(struct builder *b, event_id event, event_id group);
+
 /* A frame with a name and no other information. */
 frame_id builder_named_frame(struct builder *b, struct str name);
 

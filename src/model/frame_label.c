@@ -134,6 +134,28 @@ static size_t make_foldable(char *bytes, size_t length)
     return length;
 }
 
+/* Whether the name contains the file: "shop.py:add", "add (shop.py)". */
+static bool name_has_file(struct str name, struct str file)
+{
+    struct str rest = name;
+    if (str_starts(rest, file))
+        return str_starts(str_skip(rest, file.len), STR(":"));
+    if (!str_ends(rest, STR(")")))
+        return false;
+    rest.len--;
+    if (!str_ends(rest, file))
+        return false;
+    return str_ends(str_head(rest, rest.len - file.len), STR(" ("));
+}
+
+static void put_line(struct output *o, const struct profile *p, const struct frame *f)
+{
+    struct str file = profile_string(p, f->file);
+    if (!name_has_file(profile_string(p, f->name), file))
+        output_format(o, ":%.*s", STR_ARG(str_basename(file)));
+    output_format(o, ":%u", (unsigned)f->line);
+}
+
 void label_frame(struct output *o, const struct profile *p, frame_id frame,
                  const struct label_style *style)
 {
@@ -145,8 +167,7 @@ void label_frame(struct output *o, const struct profile *p, frame_id frame,
     else if (f->name)
         output_str(o, style->plain || style->words ? label_without_suffix(name) : name);
     if (style->lines && f->file && f->line)
-        output_format(o, ":%.*s:%u", STR_ARG(str_basename(profile_string(p, f->file))),
-                      (unsigned)f->line);
+        put_line(o, p, f);
     put_mark(o, f, name, style);
     if (style->module) {
         output_char(o, 0);

@@ -10,7 +10,9 @@
 struct label_style {
     bool addresses; /* an unknown frame is [libc.so <7f00>], not [libc.so] */
     bool kernel, jit;
-    bool lines;  /* f:main.c:12, if file and line are known; without the directory */
+    bool
+        lines; /* f:main.c:12, if file and line are known; without the directory. The file is
+                    not repeated if the name contains it: main.py:f:12, "f (main.py):12" */
     bool module; /* followed by a zero byte and the module's name */
     bool folded; /* valid in a folded line: ':' for ';', a space for a line end */
     bool words;  /* the kind as a word, "f (inlined)", instead of FlameGraph's suffix */

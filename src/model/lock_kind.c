@@ -121,7 +121,20 @@ static const struct lock_function languages[] = {
     {"ObjectMonitor::enter", "monitor"},
     {"ObjectMonitor::Enter", "monitor"},
     {"ObjectMonitor::wait", "condition variable"},
-    {"Parker::park", "Java lock"}, /* or a condition: its caller is not known here */
+    {"Parker::park", "parked thread"}, /* of Java */
+};
+
+/* What Java's library makes of a parked thread. The classes are searched for in the names: these
+ * have several forms, as "Ljava/util/concurrent/locks/LockSupport;::park". */
+static const struct lock_function java[] = {
+    {"LockSupport", ""},
+    {"Unsafe", ""},
+    {"ConditionObject", "condition variable"},
+    {"AbstractQueued", "Java lock"},
+    {"ReentrantLock", "Java lock"},
+    {"ReentrantReadWriteLock", "rwlock"},
+    {"Semaphore", "semaphore"},
+    {"CountDownLatch", "latch"},
 };
 
 /* What threading.py makes of a lock: the innermost of its functions decides. */
@@ -184,6 +197,26 @@ static void refine_in_python(const struct profile *p, const struct frame *f,
     kind->is_final = true;
 }
 
+/* Whether the frame is one of those through which Java parks a thread. A condition that was signalled
+ * acquires its lock again: that wait is one for the lock. */
+static bool refine_in_java(struct str name, struct kind *kind)
+{
+    bool parked = strcmp(kind->name, "parked thread") == 0;
+    bool locked = strcmp(kind->name, "Java lock") == 0;
+    if (!kind->of_language || (!parked && !locked))
+        return false;
+    struct str method = str_head(name, str_find(name, '('));
+    for (size_t i = 0; i < sizeof java / sizeof *java; i++) {
+        if (!str_has(method, str_of(java[i].name)))
+            continue;
+        if (java[i].kind[0] &&
+            (parked || strcmp(java[i].kind, "condition variable") != 0))
+            kind->name = java[i].kind;
+        return true;
+    }
+    return false;
+}
+
 /* Without underscores, and without the prefix of functions inside of the C library. */
 static struct str plain_name(const struct profile *p, const struct frame *f)
 {
@@ -220,7 +253,7 @@ static bool is_of_lock(const struct profile *p, const struct frame *f, struct ki
     bool of_python = !found && is_python_file(p, f);
     if (of_python)
         refine_in_python(p, f, kind);
-    return found || of_python;
+    return found || of_python || refine_in_java(name, kind);
 }
 
 stack_id lock_user(const struct profile *p, stack_id stack, const char **kind)

@@ -50,7 +50,8 @@ struct frame {
     uint32_t kind;    /* enum frame_kind */
     uint64_t address; /* 0 if not recorded; of a waker without a module: its thread ID */
     uint64_t
-        offset; /* of an unnamed frame: the offset in the module's file, which is the same in every process; 0 if unknown */
+        offset; /* of an unnamed frame: the offset in the module's file, which is the same in every process;
+                   of a named one the size of its symbol, if importers are asked for it; 0 if unknown */
 };
 
 struct stack {
@@ -87,6 +88,8 @@ struct event {
     string_id name;
     uint32_t unit; /* enum unit */
     uint32_t kind; /* enum event_kind */
+    event_id
+        group; /* events that were recorded as a group have the first of them; or 0 */
 };
 
 /* A property of a sample, as text or as a number: host=web-3, alloc=4096 bytes.
@@ -164,25 +167,33 @@ struct loss {
  * them. */
 #define TRUNCATED_MARK "[truncated]"
 
+/* A marker between a function and its inferred callers. It is a frame of stacks; graphs of calls
+ * have calls between the functions on both sides of it. */
+#define INFERRED_MARK "[inferred callers]"
+
 /* Facts about the data for the user. */
 struct facts {
     string_id format;               /* the importer's name */
     string_id host;                 /* or 0 */
     string_id command;              /* what was profiled, or 0 */
     string_id interpreters;         /* of the processes, a line for each; or 0 */
+    string_id header;               /* text of a recording's header, on request; or 0 */
     uint64_t samples;               /* samples in the input */
     uint64_t lost;                  /* samples that the profiler reports as lost */
     struct loss losses[LOSSES_MAX]; /* those with a known time */
     unsigned loss_count;
     uint64_t truncated; /* truncated stacks */
+    uint64_t grafted;   /* those of them that continue with inferred callers */
     struct unwind_gaps
         unwind_gaps; /* stacks that end in code without unwind information */
     bool
         foreign_lines; /* the input names the source files, not the line tables of binaries on this machine */
     uint64_t time_first, time_last; /* of all samples in the input; or TIME_NONE */
     double rate;                    /* samples per second and CPU, or 0 */
-    bool filtered;                  /* a transform removed samples */
-    bool incomplete;                /* the input is truncated */
+    uint64_t
+        sample_bytes; /* of a heap: the mean distance of samples; 0: not sampled, or unknown */
+    bool filtered;     /* a transform removed samples */
+    bool incomplete;   /* the input is truncated */
     bool differential; /* event 1 is before, event 2 after: all writers show both */
     struct warning warnings[WARNINGS_MAX];
     unsigned warning_count;

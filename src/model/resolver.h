@@ -78,6 +78,7 @@ struct resolved_frame {
     uint32_t line; /* of the address, or of the call in functions around an inlined one */
     uint32_t kind; /* FRAME_INLINED, or the object's */
     uint64_t offset; /* of the address in the function that is not inlined */
+    uint64_t size;   /* of this function; 0: unknown */
 };
 
 /* An address to name. Results are valid as long as the resolver. */

@@ -151,6 +151,11 @@ static long search(uint32_t step, struct walk *w)
 /* Finds the innermost frame of the current thread. */
 static __always_inline bool find_thread(struct walk *w, uint32_t tid)
 {
+    if (w->p.form == INTERPRETER_WALK_SINGLE) {
+        w->state = w->p.runtime;
+        w->frame = tid == w->pid ? innermost_frame(w) : 0;
+        return w->frame && !w->failed;
+    }
     uint64_t *cached = bpf_map_lookup_elem(&threads, &tid);
     if (cached) {
         w->state = *cached;
@@ -299,6 +304,37 @@ static __always_inline bool step_array(struct walk *w, struct room *room,
     return is_frame;
 }
 
+/* Makes a frame of a runtime with one thread. A frame without code is only a mark. */
+static __always_inline void make_single_frame(struct walk *w, const struct room *room,
+                                              struct interpreter_walk_frame *f)
+{
+    const struct interpreter_walk *p = &w->p;
+    uint64_t code = field_u64(room, p->frame_code) & ~INTERPRETER_WALK_BITS;
+    uint64_t instruction = field_u64(room, p->frame_instruction);
+    uint32_t line = 0, first_line = 0;
+    uint8_t type = 0;
+    *f = (struct interpreter_walk_frame){.code = INTERPRETER_WALK_MARK,
+                                         .instruction = INTERPRETER_WALK_NOWHERE};
+    if (code == 0)
+        return;
+    if (bpf_probe_read_user(&type, sizeof type, (const void *)code) != 0 ||
+        bpf_probe_read_user(&first_line, sizeof first_line,
+                            (const void *)(code + p->code_first_line)) != 0)
+        w->failed = true;
+    f->check = interpreter_walk_check(read_u64(w, code + p->code_lines), first_line);
+    f->code = code;
+    if (type == p->type_native) {
+        f->code |= INTERPRETER_WALK_CALLEE;
+    } else {
+        if (bpf_probe_read_user(&line, sizeof line,
+                                (const void *)(instruction + p->instruction_line)) == 0)
+            f->instruction = (int32_t)line;
+        if ((uint32_t)field_u64(room, p->frame_flags) & p->flag_entry)
+            f->code |= INTERPRETER_WALK_ENTRY;
+    }
+    look_up_code(w, code, f->check);
+}
+
 /* --- Frames of the native stack ------------------------------------------------------- */
 
 #define CHAIN_STEPS 8192 /* native frames, too */
@@ -442,7 +478,10 @@ static long step_frame(uint32_t i, struct walk *w)
             w->count = i + 1;
         return w->frame == 0;
     }
-    make_frame(w, room, &room->frames[i]);
+    if (w->p.form == INTERPRETER_WALK_SINGLE)
+        make_single_frame(w, room, &room->frames[i]);
+    else
+        make_frame(w, room, &room->frames[i]);
     if (w->failed)
         return 1;
     w->count = i + 1;

@@ -256,17 +256,22 @@ int32_t os_thread_id(void)
     return (int32_t)gettid();
 }
 
+static bool set_scheduler(int32_t thread, int policy, int above_least)
+{
+    struct sched_param param = {.sched_priority =
+                                    sched_get_priority_min(policy) + above_least};
+    return sched_setscheduler(thread, policy | SCHED_RESET_ON_FORK, &param) == 0;
+}
+
 bool os_thread_set_first(int32_t thread, bool first)
 {
-    int policy = first ? SCHED_RR : SCHED_OTHER;
-    struct sched_param least = {.sched_priority = sched_get_priority_min(policy)};
-    return sched_setscheduler(thread, policy | SCHED_RESET_ON_FORK, &least) == 0;
+    return set_scheduler(thread, first ? SCHED_RR : SCHED_OTHER, 0);
 }
 
 void os_run_thread_first(void)
 {
     os_run_first();
-    os_thread_set_first(0, true);
+    set_scheduler(0, SCHED_RR, 1);
 }
 
 static uint64_t ns_of(const struct timeval *t)

@@ -89,7 +89,8 @@ uint32_t os_pid_max(void);
 void os_run_first(void);
 
 /* Runs this thread before all threads without real-time priority; if this user may not do so, the
- * effect is that of os_run_first, or none. For threads that never work for long. */
+ * effect is that of os_run_first, or none. For threads that never work for long: they
+ * run before threads with os_thread_set_first, too. */
 void os_run_thread_first(void);
 
 /* The ID of this thread. */

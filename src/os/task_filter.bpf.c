@@ -4,6 +4,8 @@
  * counters of all threads take the samples of a few targets: records of other threads
  * are not written. task_filter.c loads it.
  *
+ * Another program writes the wake-ups of targets, and limits the number of whole stacks.
+ *
  * The set of targets has a bit for each thread id. The process adds those that it records; each
  * fork sets the bit of the new task to that of its parent. So an id that is reused has the
  * right bit, and a task stays a target while it exits. Workers of io_uring are not reported as
@@ -36,13 +38,27 @@ struct {
     __uint(max_entries, 1);
 } next SEC(".maps");
 
-/* The counter of each CPU that wake-ups are written to. */
+/* The counters of each CPU that wake-ups are written to: first those with whole stacks, then those
+ * with short ones. */
 struct {
     __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
     __type(key, uint32_t);
     __type(value, uint32_t);
-    __uint(max_entries, TASK_FILTER_CPUS);
+    __uint(max_entries, 2 * TASK_FILTER_CPUS);
 } outputs SEC(".maps");
+
+/* How many wake-ups of a CPU had whole stacks since then. */
+struct whole_stacks {
+    uint64_t since;
+    uint64_t count;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __type(key, uint32_t);
+    __type(value, struct whole_stacks);
+    __uint(max_entries, 1);
+} whole_stacks SEC(".maps");
 
 static __always_inline uint64_t *word_of(uint32_t tid)
 {
@@ -83,14 +99,31 @@ int follow_fork(struct bpf_raw_tracepoint_args *ctx)
     return 0;
 }
 
+static __always_inline bool gets_whole_stack(void)
+{
+    uint32_t first = 0;
+    uint64_t now = bpf_ktime_get_ns();
+    struct whole_stacks *w = bpf_map_lookup_elem(&whole_stacks, &first);
+    if (!w)
+        return true;
+    if (now - w->since > TASK_FILTER_SPAN) {
+        w->since = now;
+        w->count = 0;
+    }
+    return w->count++ < TASK_FILTER_WHOLE;
+}
+
 /* The current task wakes up another one. Stacks of a raw tracepoint would begin with the frames
  * of this program. */
 SEC("tp/sched/sched_waking")
 int write_waking(void *ctx)
 {
     uint32_t tid = read_field(ctx, kernel.waking_thread);
-    if (is_target(tid))
-        bpf_perf_event_output(ctx, &outputs, BPF_F_CURRENT_CPU, &tid, sizeof tid);
+    uint64_t cpu = bpf_get_smp_processor_id();
+    if (!is_target(tid) || cpu >= TASK_FILTER_CPUS)
+        return 1;
+    uint64_t output = gets_whole_stack() ? cpu : cpu + TASK_FILTER_CPUS;
+    bpf_perf_event_output(ctx, &outputs, output, &tid, sizeof tid);
     return 1; /* other counters of this tracepoint get their sample */
 }
 

@@ -73,6 +73,11 @@ void os_task_filter_add(struct os_task_filter *f, uint32_t tid)
                           __ATOMIC_SEQ_CST);
 }
 
+void os_task_filter_add_all(struct os_task_filter *f)
+{
+    memset(f->targets, 0xff, TARGETS_SIZE);
+}
+
 int os_task_filter_targets(const struct os_task_filter *f)
 {
     const struct task_filter_program *p = f->program;
@@ -89,13 +94,14 @@ bool os_task_filter_chain(struct os_task_filter *f, int program)
     return bpf_map_delete_elem(map, &first) == 0 || errno == ENOENT;
 }
 
-bool os_task_filter_output(struct os_task_filter *f, uint32_t cpu, int fd,
+bool os_task_filter_output(struct os_task_filter *f, uint32_t cpu, bool brief, int fd,
                            struct error *err)
 {
     const struct task_filter_program *p = f->program;
+    uint32_t index = brief ? cpu + TASK_FILTER_CPUS : cpu;
     if (cpu >= TASK_FILTER_CPUS)
         return error_set(err, "this machine has more than %d CPUs", TASK_FILTER_CPUS);
-    if (bpf_map_update_elem(bpf_map__fd(p->maps.outputs), &cpu, &fd, BPF_ANY) != 0)
+    if (bpf_map_update_elem(bpf_map__fd(p->maps.outputs), &index, &fd, BPF_ANY) != 0)
         return fail(errno, err);
     if (!f->wakings)
         f->wakings = bpf_program__attach(p->progs.write_waking);

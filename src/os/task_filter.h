@@ -23,6 +23,7 @@ bool os_task_filter_open(struct os_task_filter *f, bool inherit, struct error *e
 void os_task_filter_close(struct os_task_filter *f); /* a zeroed struct is allowed */
 
 void os_task_filter_add(struct os_task_filter *f, uint32_t tid);
+void os_task_filter_add_all(struct os_task_filter *f);
 
 /* The map of the targets, for other programs. */
 int os_task_filter_targets(const struct os_task_filter *f);
@@ -30,9 +31,10 @@ int os_task_filter_targets(const struct os_task_filter *f);
 /* The program that runs at the samples of targets, after the filter. 0: none. */
 bool os_task_filter_chain(struct os_task_filter *f, int program);
 
-/* Writes each wake-up of a target to this open counter of the CPU, an event of the kind
- * PERF_SOFTWARE_BPF_OUTPUT. The raw data of its samples is the id of the thread, 32 bits. */
-bool os_task_filter_output(struct os_task_filter *f, uint32_t cpu, int fd,
+/* Writes each wake-up of a target to an open counter of the CPU, an event of the kind
+ * PERF_SOFTWARE_BPF_OUTPUT. The raw data of its samples is the id of the thread, 32 bits. Each CPU
+ * has two: `brief` is the counter for those beyond TASK_FILTER_WHOLE, and has short stacks. */
+bool os_task_filter_output(struct os_task_filter *f, uint32_t cpu, bool brief, int fd,
                            struct error *err);
 
 #endif

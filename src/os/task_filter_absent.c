@@ -21,6 +21,11 @@ void os_task_filter_add(struct os_task_filter *f, uint32_t tid)
     (void)f, (void)tid;
 }
 
+void os_task_filter_add_all(struct os_task_filter *f)
+{
+    (void)f;
+}
+
 int os_task_filter_targets(const struct os_task_filter *f)
 {
     (void)f;
@@ -33,9 +38,9 @@ bool os_task_filter_chain(struct os_task_filter *f, int program)
     return false;
 }
 
-bool os_task_filter_output(struct os_task_filter *f, uint32_t cpu, int fd,
+bool os_task_filter_output(struct os_task_filter *f, uint32_t cpu, bool brief, int fd,
                            struct error *err)
 {
-    (void)f, (void)cpu, (void)fd;
+    (void)f, (void)cpu, (void)brief, (void)fd;
     return error_set(err, "this stoke was built without eBPF");
 }

@@ -11,6 +11,12 @@
 
 #define TASK_FILTER_CPUS 1024
 
+/* Wake-ups with whole stacks on a CPU in a span of time: the others have short ones. A thread that
+ * ends its process, or that wakes all waiters of a lock, wakes thousands in a millisecond in which
+ * no other program can run: whole stacks of all would not fit into a ring. */
+#define TASK_FILTER_WHOLE 32
+#define TASK_FILTER_SPAN 10000000 /* ns */
+
 /* Where the kernel's structures have their fields. */
 struct task_filter_kernel {
     uint32_t task_thread, task_process; /* ids in task_struct */

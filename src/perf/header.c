@@ -5,6 +5,7 @@
 #include "perf/parts.h"
 
 #define ATTR_SIZE_FIRST 64
+#define GROUPS_MOST 1024 /* later ones are not read */
 
 /* The attributes of a file that comes through a pipe are read if they are in front of its
  * records and within this size. */
@@ -20,12 +21,18 @@ void perf_flaw(struct perf_data *d, enum perf_flaw flaw, uint64_t offset)
 
 /* --- Events ------------------------------------------------------------------------ */
 
-static uint64_t reverse_bits(uint64_t v)
+uint64_t perf_take_flags(struct bytes *b)
 {
-    uint64_t r = 0;
+    uint64_t bits = bytes_u64(b), reversed = 0;
     for (unsigned i = 0; i < 64; i++)
-        r |= (v >> i & 1) << (63 - i);
-    return r;
+        reversed |= (bits >> i & 1) << (63 - i);
+    return b->big_endian ? reversed : bits;
+}
+
+struct str perf_take_string(struct bytes *b)
+{
+    struct str s = bytes_take(b, bytes_u32(b));
+    return str_head(s, str_find(s, 0));
 }
 
 /* What all events have in common. */
@@ -55,15 +62,13 @@ static struct perf_event event_of_attr(const struct perf_data *d, struct str att
     e.period = bytes_u64(&b);
     e.sample_type = bytes_u64(&b);
     e.read_format = bytes_u64(&b);
-    e.flags = bytes_u64(&b);
+    e.flags = perf_take_flags(&b);
     bytes_skip(&b, 24); /* wakeup, breakpoint */
     e.branch_type = bytes_u64(&b);
     e.user_registers = bytes_u64(&b);
     e.stack_size = bytes_u32(&b);
     e.clock = bytes_u32(&b);
     e.interrupt_registers = bytes_u64(&b);
-    if (d->big_endian)
-        e.flags = reverse_bits(e.flags);
     return e;
 }
 
@@ -96,16 +101,9 @@ static void name_event(struct perf_data *d, struct perf_event *e, struct str nam
 
 /* --- Features ---------------------------------------------------------------------- */
 
-/* A string: its length, then the bytes, padded with zeros. */
-static struct str take_string(struct bytes *b)
-{
-    struct str s = bytes_take(b, bytes_u32(b));
-    return str_head(s, str_find(s, 0));
-}
-
 static struct str keep_string(struct perf_data *d, struct bytes b)
 {
-    return arena_str(&d->arena, take_string(&b));
+    return arena_str(&d->arena, perf_take_string(&b));
 }
 
 static void take_command(struct perf_data *d, struct bytes b)
@@ -114,7 +112,7 @@ static void take_command(struct perf_data *d, struct bytes b)
     for (uint32_t left = bytes_u32(&b); left && bytes_left(&b); left--) {
         if (words.used)
             output_str(&words, STR(" "));
-        output_str(&words, take_string(&b));
+        output_str(&words, perf_take_string(&b));
     }
     d->arena.failed |= words.failed;
     d->facts.command = arena_str(&d->arena, output_contents(&words));
@@ -138,12 +136,37 @@ static void take_event_names(struct perf_data *d, struct bytes b)
     for (uint32_t i = 0; i < count && bytes_left(&b); i++) {
         bytes_skip(&b, attr_size);
         uint32_t ids = bytes_u32(&b);
-        struct str name = take_string(&b);
+        struct str name = perf_take_string(&b);
         struct str numbers = bytes_take(&b, (uint64_t)ids * 8);
         struct perf_event *e = described_event(d, numbers, i);
         if (e && !b.failed)
             name_event(d, e, name);
     }
+}
+
+bool perf_next_group(const struct perf_data *d, struct perf_group *group)
+{
+    struct str contents = d->contents[PERF_FEATURE_GROUP_DESC];
+    if (contents.len == 0)
+        return false;
+    struct bytes b = bytes_of(contents, d->big_endian);
+    size_t count = bytes_u32(&b);
+    if (group->number >= count || group->number >= GROUPS_MOST)
+        return false;
+    struct perf_group next = {.number = group->number + 1};
+    for (size_t i = 0; i < next.number; i++) {
+        next.name = perf_take_string(&b);
+        next.first = bytes_u32(&b);
+        next.count = bytes_u32(&b);
+    }
+    if (b.failed || next.first >= d->event_count)
+        return false;
+    if (next.count > d->event_count - next.first)
+        next.count = d->event_count - next.first;
+    if (str_equal(next.name, STR("{anon_group}")))
+        next.name = STR("");
+    *group = next;
+    return true;
 }
 
 static struct str hexadecimal(struct perf_data *d, struct str raw)
@@ -275,8 +298,13 @@ struct str perf_data_jit_map(const struct perf_data *d, uint64_t pid)
     return at && *at ? d->jit_maps[*at - 1] : STR("");
 }
 
+#define CONTENT_MOST ((size_t)256 << 10)
+
 static void take_feature(struct perf_data *d, uint64_t number, struct str content)
 {
+    if (number < PERF_FEATURES_OF_PERF && number > PERF_FEATURE_BUILD_ID &&
+        content.len <= CONTENT_MOST)
+        d->contents[number] = arena_str(&d->arena, content);
     struct bytes b = bytes_of(content, d->big_endian);
     struct perf_facts *f = &d->facts;
     switch (number) {
@@ -538,6 +566,8 @@ static bool open_section(struct perf_data *d, struct str head, struct section da
                          struct error *err)
 {
     struct source *in = d->input;
+    d->data_at = data.offset;
+    d->data_size = data.size;
     if (data.size == 0) { /* a killed recorder has not written it */
         data.size = UINT64_MAX - data.offset;
         perf_flaw(d, PERF_FLAW_UNFINISHED, data.offset);

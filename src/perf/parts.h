@@ -23,6 +23,12 @@ void perf_flaw(struct perf_data *d, enum perf_flaw flaw, uint64_t offset);
  * d->cursor. */
 bool perf_read_header(struct perf_data *d, struct error *err);
 
+/* The bits of a perf_event_attr, the first one lowest; in a big-endian file it is the highest. */
+uint64_t perf_take_flags(struct bytes *b);
+
+/* A string: its length, then the bytes, padded with zeros. */
+struct str perf_take_string(struct bytes *b);
+
 /* Appends the next file of a folder to d->section. Returns false if there are no more. */
 bool perf_next_file(struct perf_data *d, uint64_t *begin);
 

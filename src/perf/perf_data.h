@@ -55,6 +55,22 @@ struct perf_facts {
     enum architecture machine;
 };
 
+struct perf_data;
+
+/* Events that were recorded as a group: `count` of them from `first` on. */
+struct perf_group {
+    struct str name; /* or empty */
+    size_t first, count;
+    size_t number; /* of the next one */
+};
+
+/* Goes to the next group; begin with all zero. Returns false after the last one. */
+bool perf_next_group(const struct perf_data *d, struct perf_group *group);
+
+/* Writes what perf script --header prints of the header, except the time at which the file was
+ * written. The facts of a pipe are known after its first records. */
+void perf_header_write(const struct perf_data *d, struct output *o);
+
 /* One record. Its bytes are valid until the next call of perf_data_next; see `moving`. */
 struct perf_record {
     uint32_t type; /* enum perf_type, or an unknown one */
@@ -112,11 +128,14 @@ struct perf_data {
     struct idmap resized;  /* by offset: the real size of a record with a wrong header */
     uint64_t section_left; /* bytes left, of a file that is read from a pipe */
     uint64_t features[4];  /* bits */
-    uint64_t features_at;  /* the offset of their table; 0: none */
-    struct idmap ids;      /* of events: index + 1 */
-    struct idmap tracepoints; /* by tracepoint id: index of the event + 1 */
-    bool one_layout;          /* all events' samples have the same fields */
-    bool asks_build_ids;      /* an event requests build IDs in maps */
+    /* The contents of the small ones, for perf_header_write; empty: not there. */
+    struct str contents[PERF_FEATURES_OF_PERF];
+    uint64_t data_at, data_size; /* of the records in a file; 0 in a pipe */
+    uint64_t features_at;        /* the offset of their table; 0: none */
+    struct idmap ids;            /* of events: index + 1 */
+    struct idmap tracepoints;    /* by tracepoint id: index of the event + 1 */
+    bool one_layout;             /* all events' samples have the same fields */
+    bool asks_build_ids;         /* an event requests build IDs in maps */
     struct perf_unpacker *unpacker;
 
     struct perf_waiting *waiting, *sorted; /* the queue, sorted up to `due`; scratch */
@@ -255,6 +274,21 @@ struct perf_registers {
 
 /* A branch is three words: from, to, flags. */
 #define PERF_BRANCH_WORDS 3
+
+struct perf_branch {
+    uint64_t from, to;
+    bool missed, predicted; /* neither: unknown */
+    bool in_transaction, aborted;
+    unsigned cycles;  /* since the branch before; 0: unknown */
+    const char *type; /* "COND", or empty */
+};
+
+static inline size_t perf_branch_count(struct perf_words branches)
+{
+    return perf_word_count(branches) / PERF_BRANCH_WORDS;
+}
+
+struct perf_branch perf_branch_at(struct perf_words branches, size_t i);
 
 struct perf_sample {
     const struct perf_event *event;

@@ -123,8 +123,8 @@ static bool drop_optional(struct record_chain *c, const struct error *why)
     return any;
 }
 
-/* Loads the filter if it can keep records of other threads out of the rings. Without it, the
- * stages remove them. */
+/* Loads the filter if it can keep records of other threads, or large stacks of wakers, out of the
+ * rings. Without it, the stages remove them. */
 static void open_filter(struct record_chain *c, const struct record_targets *targets)
 {
     struct perf_sampler_settings set = c->settings->sampler;
@@ -133,13 +133,16 @@ static void open_filter(struct record_chain *c, const struct record_targets *tar
         set.targets = *targets;
     const struct record_targets *t = &set.targets;
     const bool *on = c->settings->sources.on;
-    if (t->everyone || (!on[EVENT_SOURCE_wakers] && !on[EVENT_SOURCE_locks] &&
-                        !on[EVENT_SOURCE_io] && !perf_sampler_prefers_cpus(&set)))
+    bool wakings = on[EVENT_SOURCE_wakers] || on[EVENT_SOURCE_locks];
+    if (!wakings &&
+        (t->everyone || (!on[EVENT_SOURCE_io] && !perf_sampler_prefers_cpus(&set))))
         return;
-    if (!os_task_filter_open(&c->filter, !t->alone, &ignored)) {
+    if (!os_task_filter_open(&c->filter, !t->alone && !t->everyone, &ignored)) {
         os_task_filter_close(&c->filter);
         return;
     }
+    if (t->everyone)
+        os_task_filter_add_all(&c->filter);
     for (size_t i = 0; i < t->tid_count; i++)
         os_task_filter_add(&c->filter, t->tids[i]);
 }

@@ -404,14 +404,18 @@ struct record_event record_event_switches(void)
     return e;
 }
 
-struct record_event record_event_filtered_wakings(void)
+#define BRIEF_DUMP 1024 /* thousands of them fit into a ring */
+
+struct record_event record_event_filtered_wakings(bool brief)
 {
     return (struct record_event){.name = "sched:sched_waking",
                                  .type = PERF_TYPE_SOFTWARE,
                                  .config = PERF_SOFTWARE_BPF_OUTPUT,
                                  .period = 1,
                                  .of_everyone = true,
-                                 .maker = EVENT_MAKER_FILTER};
+                                 .dump_most = brief ? BRIEF_DUMP : 0,
+                                 .maker = brief ? EVENT_MAKER_FILTER_BRIEF
+                                                : EVENT_MAKER_FILTER};
 }
 
 struct record_event record_event_wait_files(void)

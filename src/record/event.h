@@ -25,8 +25,9 @@
 /* What makes the samples of an event. */
 enum event_maker {
     EVENT_MAKER_KERNEL,
-    EVENT_MAKER_FILTER,     /* os/task_filter.h */
-    EVENT_MAKER_WAIT_FILES, /* os/wait_files.h */
+    EVENT_MAKER_FILTER,       /* os/task_filter.h */
+    EVENT_MAKER_FILTER_BRIEF, /* the same, for short stacks */
+    EVENT_MAKER_WAIT_FILES,   /* os/wait_files.h */
 };
 
 struct record_event {
@@ -39,15 +40,16 @@ struct record_event {
     bool
         needs_kernel; /* the modifiers include k: without kernel code the event is useless */
     bool guests;      /* code in virtual machines is counted, too */
-    bool most_precise; /* with the highest precision of the machine */
-    unsigned precise;  /* number of p's */
-    uint64_t period;   /* its own, instead of the recording's; or 0 */
-    uint32_t rate;     /* the same, in samples per second */
-    bool usual;        /* period or rate are defaults of its kind */
-    uint64_t flags;    /* further PERF_FLAG_* */
-    uint32_t group;    /* index of its group + 1; 0: none */
-    bool of_everyone;  /* counted for all threads, independent of the targets */
-    bool no_stacks;    /* its samples have none */
+    bool most_precise;  /* with the highest precision of the machine */
+    unsigned precise;   /* number of p's */
+    uint64_t period;    /* its own, instead of the recording's; or 0 */
+    uint32_t rate;      /* the same, in samples per second */
+    bool usual;         /* period or rate are defaults of its kind */
+    uint64_t flags;     /* further PERF_FLAG_* */
+    uint32_t group;     /* index of its group + 1; 0: none */
+    bool of_everyone;   /* counted for all threads, independent of the targets */
+    bool no_stacks;     /* its samples have none */
+    uint32_t dump_most; /* bytes of a stack that are dumped at most; 0: as of others */
     enum event_maker maker;
     const char *filter; /* of a tracepoint; or NULL */
     double scale;       /* the units of a count of 1; 0: 1 */
@@ -93,8 +95,8 @@ struct record_event record_event_clock(void);
 /* Every context switch, with SWITCH records for the return. */
 struct record_event record_event_switches(void);
 
-/* Wake-ups, whose samples an eBPF program makes (os/task_filter.h). */
-struct record_event record_event_filtered_wakings(void);
+/* Wake-ups, whose samples an eBPF program makes (os/task_filter.h). `brief`: with short stacks. */
+struct record_event record_event_filtered_wakings(bool brief);
 
 /* Files that threads wait for, the same (os/wait_files.h). */
 struct record_event record_event_wait_files(void);

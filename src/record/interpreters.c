@@ -155,7 +155,7 @@ static void search_runtime(struct record_interpreters *s, struct interpreters_pr
                            uint32_t pid)
 {
     p->retry = UINT64_MAX;
-    p->runtime = process_runtime_create(pid, s->only, &s->absent);
+    p->runtime = process_runtime_create(pid, s->only, &s->runtimes);
     struct interpreter_runtime *r = p->runtime ? &p->runtime->runtime : NULL;
     if (r && r->interpreter && r->interpreter->layout(r, &p->walk)) {
         s->readable++;
@@ -784,7 +784,7 @@ static void close_source(void *state)
     free(s->processes);
     free(s->queues);
     output_deinit(&s->ended);
-    arena_deinit(&s->absent.arena);
+    runtimes_deinit(&s->runtimes);
     arena_deinit(&s->arena);
     arena_deinit(&s->scratch);
 }

@@ -53,7 +53,7 @@ struct record_interpreters {
     uint32_t cpu_count;
     struct idmap counters; /* by id: enum in interpreters.c; none for most */
     const char *only;      /* the interpreter that is read; NULL: all */
-    struct runtimes_absent absent;
+    struct runtimes runtimes;
     struct arena arena;
     struct strings paths; /* of functions: their ids are the numbers of the functions */
     /* of the sample being merged: */

@@ -143,6 +143,7 @@ static void take_sample(struct record_off_cpu *o, const struct record *r)
         add_sample(o, r, CHANGE_STACK, record_tid(o->layout, r));
         break;
     case OFF_CPU_WAKINGS:
+    case OFF_CPU_BRIEF_WAKINGS:
         add_sample(o, r, CHANGE_WAKING, field32(o, r, o->fields.woken));
         break;
     case OFF_CPU_CALLS:
@@ -593,6 +594,9 @@ static bool add_tracepoint(struct off_cpu_source *s, struct event_source_setup *
     return true;
 }
 
+/* Without the filter, which limits the number of whole stacks. */
+#define WAKER_DUMP 4096
+
 static bool add_wakings(struct off_cpu_source *s, struct event_source_setup *setup,
                         struct error *err)
 {
@@ -601,13 +605,16 @@ static bool add_wakings(struct off_cpu_source *s, struct event_source_setup *set
     char format[4096];
     if (setup->sampler->filter) {
         s->events[OFF_CPU_WAKINGS] = events->count;
-        events->items[events->count++] = record_event_filtered_wakings();
+        events->items[events->count++] = record_event_filtered_wakings(false);
+        s->events[OFF_CPU_BRIEF_WAKINGS] = events->count;
+        events->items[events->count++] = record_event_filtered_wakings(true);
         setup->sampler->more_fields |= PERF_SAMPLE_RAW;
         return true;
     }
     if (!add_tracepoint(s, setup, OFF_CPU_WAKINGS, name, format, sizeof format, err))
         return false;
     events->items[s->events[OFF_CPU_WAKINGS]].of_everyone = true;
+    events->items[s->events[OFF_CPU_WAKINGS]].dump_most = WAKER_DUMP;
     return find_field(str_of(format), name, "pid_t pid;", &s->fields.woken, err);
 }
 
@@ -640,7 +647,8 @@ static bool add_files(struct off_cpu_source *s, struct event_source_setup *setup
         os_task_filter_close(&why);
         return false;
     }
-    if (!os_wait_files_open(&s->files, sampler->filter, err))
+    if (!os_wait_files_open(&s->files, sampler->targets.everyone ? NULL : sampler->filter,
+                            err))
         return false;
     s->events[OFF_CPU_FILES] = sampler->events.count;
     sampler->events.items[sampler->events.count++] = record_event_wait_files();
@@ -698,8 +706,6 @@ void record_off_cpu_describe(struct perf_file_event *e, const char *name)
                        PERF_FLAG_EXCLUDE_CHAIN_KERNEL | PERF_FLAG_EXCLUDE_CHAIN_USER);
     e->attr.period = 1;
     e->name = name;
-    e->id_count = e->id_count ? 1 : 0;
-    e->id_room = e->id_count;
 }
 
 /* The stage makes the samples of these events. */
@@ -708,6 +714,7 @@ static void describe(const void *state, size_t index, struct perf_file_event *e)
     static const char *const names[OFF_CPU_EVENTS] = {
         [OFF_CPU_SWITCHES] = PERF_OFF_CPU_EVENT,
         [OFF_CPU_WAKINGS] = PERF_WAKER_EVENT,
+        [OFF_CPU_BRIEF_WAKINGS] = "brief-wakers", /* its samples are those of wakers */
         [OFF_CPU_CALLS] = PERF_LOCK_HOLDER_EVENT,
         [OFF_CPU_RETURNS] = "futex-returns", /* has no samples */
         [OFF_CPU_FILES] = "wait-files",      /* the same */

@@ -73,9 +73,10 @@ enum off_cpu_event {
     OFF_CPU_OTHER,
     OFF_CPU_SWITCHES,
     OFF_CPU_WAKINGS,
-    OFF_CPU_CALLS,   /* of futex; its samples are those of holders */
-    OFF_CPU_RETURNS, /* from futex */
-    OFF_CPU_FILES,   /* that threads wait for; it has no samples in the output */
+    OFF_CPU_BRIEF_WAKINGS, /* the same, with short stacks */
+    OFF_CPU_CALLS,         /* of futex; its samples are those of holders */
+    OFF_CPU_RETURNS,       /* from futex */
+    OFF_CPU_FILES,         /* that threads wait for; it has no samples in the output */
     OFF_CPU_EVENTS
 };
 

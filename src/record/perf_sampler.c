@@ -148,6 +148,26 @@ bool perf_sampler_requests_build_ids(const struct perf_sampler_settings *set)
            !(set->events.count && set->events.items[0].of_everyone);
 }
 
+static uint32_t dump_size_of(const struct perf_sampler_settings *set,
+                             const struct record_event *e)
+{
+    bool own =
+        e->period && !e->rate && e->maker == EVENT_MAKER_KERNEL && set->unrated_dump_size;
+    uint32_t size = own ? set->unrated_dump_size : set->dump_size;
+    return e->dump_most && e->dump_most < size ? e->dump_most : size;
+}
+
+uint32_t perf_sampler_least_dump(const struct perf_sampler_settings *set)
+{
+    uint32_t least = set->dump_size;
+    for (size_t i = 0; i < set->events.count; i++) {
+        const struct record_event *e = &set->events.items[i];
+        if (!e->no_stacks && !e->dump_most && dump_size_of(set, e) < least)
+            least = dump_size_of(set, e);
+    }
+    return least;
+}
+
 static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
 {
     const struct perf_sampler_settings *set = s->settings;
@@ -177,7 +197,7 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
         attr.flags |= PERF_FLAG_EXCLUDE_CHAIN_USER;
     if (record_stacks_dumped(set->stacks)) {
         attr.user_registers = USER_REGISTERS;
-        attr.stack_size = e->no_stacks ? 0 : set->dump_size;
+        attr.stack_size = e->no_stacks ? 0 : dump_size_of(set, e);
     }
     if (e->no_stacks)
         attr.flags |= PERF_FLAG_EXCLUDE_CHAIN_KERNEL | PERF_FLAG_EXCLUDE_CHAIN_USER;
@@ -187,25 +207,26 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
     return attr;
 }
 
-/* Samples per second that a busy CPU can produce. */
-static size_t expected_rate(const struct perf_sampler_settings *set)
+/* Bytes of samples per second that a busy CPU can produce. */
+static size_t expected_bytes(const struct perf_sampler_settings *set)
 {
+    bool dumped = record_stacks_dumped(set->stacks);
     size_t by_rate = 0, others = 0;
     for (size_t i = 0; i < set->events.count; i++) {
         const struct record_event *e = &set->events.items[i];
-        by_rate += e->rate ? e->rate : e->period ? 0 : set->rate;
-        if (e->period)
-            others = record_stacks_dumped(set->stacks) ? DUMPED_PER_SECOND
-                                                       : UNRATED_PER_SECOND;
+        size_t size =
+            dumped ? DUMP_SAMPLE_BYTES + dump_size_of(set, e) : CHAIN_SAMPLE_BYTES;
+        by_rate += size * (e->rate ? e->rate : e->period ? 0 : set->rate);
+        size_t bytes = size * (dumped ? DUMPED_PER_SECOND : UNRATED_PER_SECOND);
+        if (e->period && bytes > others)
+            others = bytes;
     }
     return by_rate + others;
 }
 
 static size_t choose_ring_size(const struct perf_sampler_settings *set)
 {
-    size_t sample = record_stacks_dumped(set->stacks) ? DUMP_SAMPLE_BYTES + set->dump_size
-                                                      : CHAIN_SAMPLE_BYTES;
-    size_t needed = sample * expected_rate(set) / DRAINS_PER_SECOND;
+    size_t needed = expected_bytes(set) / DRAINS_PER_SECOND;
     size_t most = RINGS_MOST / os_cpus_possible(), size = RING_USUAL;
     if (set->ring_size)
         return set->ring_size;
@@ -340,8 +361,9 @@ static bool connect_maker(const struct perf_sampler *s, size_t event, uint32_t c
 {
     const struct perf_sampler_settings *set = s->settings;
     enum event_maker maker = set->events.items[event].maker;
-    if (maker == EVENT_MAKER_FILTER && set->filter)
-        return os_task_filter_output(set->filter, cpu, fd, err);
+    bool brief = maker == EVENT_MAKER_FILTER_BRIEF;
+    if ((maker == EVENT_MAKER_FILTER || brief) && set->filter)
+        return os_task_filter_output(set->filter, cpu, brief, fd, err);
     if (maker == EVENT_MAKER_WAIT_FILES && set->files)
         return os_wait_files_output(set->files, cpu, fd, err);
     return true;
@@ -559,7 +581,7 @@ void perf_sampler_close(struct perf_sampler *s)
     free(s->rings);
     free(s->heap);
     free(s->counters);
-    *s = (struct perf_sampler){0};
+    *s = (struct perf_sampler){.of_cpus = s->of_cpus}; /* reports come later */
 }
 
 bool perf_sampler_has(const struct record_event *event)

@@ -46,7 +46,9 @@ struct perf_sampler_settings {
     enum record_stacks stacks;
     uint64_t more_fields; /* further PERF_SAMPLE_* of samples: RAW */
     uint32_t dump_size;   /* of a stack: a multiple of 8 */
-    uint32_t rate;        /* samples per second; 0: one every `period` events */
+    uint32_t
+        unrated_dump_size; /* of the kernel's events with a period of their own; 0: the same */
+    uint32_t rate;         /* samples per second; 0: one every `period` events */
     uint64_t period;
     const char *command; /* of stoke, for hints; NULL: record */
     size_t ring_size;    /* of a CPU: a power of two; 0: derived from the rate */
@@ -78,6 +80,9 @@ struct perf_sampler_settings {
  * and inode: perf then stops, or uses wrong build IDs (seen with Linux 6.1). So only counters
  * of threads request them. */
 bool perf_sampler_requests_build_ids(const struct perf_sampler_settings *set);
+
+/* The smallest dump of the events with stacks. */
+uint32_t perf_sampler_least_dump(const struct perf_sampler_settings *set);
 
 /* An open counter. */
 struct perf_counter_open {

@@ -66,7 +66,7 @@ static void report_stacks(const struct record_session *s, struct record_stack_re
         .deep = s->chain.counts.deep,
         .frames_most = s->chain.frames_most,
         .kind = s->chain.sampler_settings.stacks,
-        .dump_size = s->chain.sampler_settings.dump_size,
+        .dump_size = perf_sampler_least_dump(&s->chain.sampler_settings),
     };
     r->java_why = record_jit_maps_problem(&s->jit_maps, &r->java_unnamed);
 }
@@ -99,8 +99,8 @@ static void report_time(const struct record_session *s, struct record_report *r)
     uint32_t rate = e->rate ? e->rate : e->period ? 0 : set->rate;
     r->of_cpus = s->chain.sampler.of_cpus;
     if (!whole || rate == 0 || rate > PERF_SAMPLER_OF_CPUS_RATE ||
-        set->events.count != 1 || !perf_sampler_counts_time(e) || r->lost ||
-        r->throttled || (e->exclude & PERF_FLAG_EXCLUDE_USER))
+        set->events.count != 1 || !perf_sampler_counts_time(e) || r->throttled ||
+        (e->exclude & PERF_FLAG_EXCLUDE_USER))
         return;
     r->command_time = s->child.user_time + (r->user_only ? 0 : s->child.kernel_time);
     r->command_rate = rate;

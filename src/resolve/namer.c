@@ -137,6 +137,7 @@ static void answer(struct namer *r, const struct object *o, const struct dwarf_q
     struct symbol symbol;
     size_t inlined = count_inlined(r, q);
     bool has_symbol = find_symbol(o, q->address, job->is_call, &symbol);
+    uint64_t size = has_symbol ? symbol.end - symbol.address : 0;
     if (!has_symbol && q->count == 0)
         return;
     struct resolved_frame *frames = arena_alloc(r->arena, (inlined + 1) * sizeof *frames);
@@ -146,9 +147,13 @@ static void answer(struct namer *r, const struct object *o, const struct dwarf_q
         if (q->frames[i].name.len)
             frames[at++] = (struct resolved_frame){function_name(r, &q->frames[i]),
                                                    reader_text(r, q->frames[i].file),
-                                                   q->frames[i].line, FRAME_INLINED, 0};
+                                                   q->frames[i].line,
+                                                   FRAME_INLINED,
+                                                   0,
+                                                   size};
     struct resolved_frame *outer = &frames[inlined];
-    *outer = (struct resolved_frame){.name = STR(""), .kind = o->request.kind};
+    *outer =
+        (struct resolved_frame){.name = STR(""), .kind = o->request.kind, .size = size};
     if (q->count) {
         const struct dwarf_frame *last = &q->frames[q->count - 1];
         const struct dwarf_frame *line = inlined ? last : &q->frames[0];
@@ -180,7 +185,8 @@ static bool answer_jit(struct namer *r, const struct object *o, const struct jit
                                 .file = line ? reader_text(r, line->file) : STR(""),
                                 .line = line ? line->line : 0,
                                 .kind = FRAME_JIT,
-                                .offset = offset_in(o, job, q->address, code->address)};
+                                .offset = offset_in(o, job, q->address, code->address),
+                                .size = code->size};
     job->frames = frame;
     job->count = 1;
     return true;

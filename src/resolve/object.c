@@ -369,9 +369,6 @@ static void read_file(struct object *o, const struct resolve_settings *s)
     bool dwz =
         find_alternate(&s->find, with_dwarf, &o->beside, path, &o->alternate, &o->arena);
     o->alternate.elf.unpacked = o->unpacked;
-    struct str link, id;
-    if (!dwz && elf_alt_link(with_dwarf, &link, &id))
-        o->missing_alternate = arena_str(&o->arena, link);
     struct dwarf_input input =
         dwarf_elf_input(with_dwarf, dwz ? &o->alternate.elf : NULL);
     o->split = (struct split_files){.lock = &o->lock,
@@ -384,6 +381,9 @@ static void read_file(struct object *o, const struct resolve_settings *s)
     input.split_context = &o->split;
     o->has_dwarf =
         dwarf_init(&o->dwarf, &input, &o->arena, &ignored) && o->dwarf.main.count > 0;
+    struct str link, id;
+    if (!dwz && o->has_dwarf && elf_alt_link(with_dwarf, &link, &id))
+        o->missing_alternate = arena_str(&o->arena, link);
 }
 
 static int compare_addresses(const void *left, const void *right)

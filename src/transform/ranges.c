@@ -116,8 +116,8 @@ uint64_t time_point_resolve(const struct time_point *t, uint64_t first, uint64_t
     switch (t->at) {
     case TIME_POINT_FROM_FIRST:
         return add_clamped(first, t->ns);
-    case TIME_POINT_PERCENT:
-        return t->percent >= 100
+    case TIME_POINT_PERCENT: /* the first share of a single moment has it */
+        return t->percent >= 100 || (first == last && t->percent > 0)
                    ? add_clamped(last, 1)
                    : add_clamped(first, (uint64_t)(length * t->percent / 100));
     default:

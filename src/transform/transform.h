@@ -128,6 +128,8 @@ struct transform_options {
     bool wall;              /* running and waiting in one event, see wall.c */
     bool latency;           /* time by the number of running threads, see latency.c */
     const char *wall_event; /* the event of running; NULL: the first */
+    bool marks_truncated;   /* with `graft`: also mark stacks that remain truncated */
+    bool graft;             /* infer the callers of truncated stacks, see graft.c */
     uint32_t max_stack;     /* frames of a stack that remain, the innermost; 0: all */
     enum group_by group;
     const char *group_label; /* GROUP_LABEL: the key */

@@ -135,6 +135,28 @@ static void without_times_a_factor_is_assumed(void **state)
     profile_destroy(after);
 }
 
+/* The same program for twice as long: the share is the same, the weight is not. The interval has
+ * the true value, and weights of equal recordings do not differ. */
+static void weights_differ_where_shares_do_not(void **state)
+{
+    struct noise sides[2];
+    (void)state;
+    state_of_random = 4;
+    struct profile *before = recording(3000, 2, 0.3, true);
+    struct profile *after = recording(6000, 2, 0.3, true);
+    struct difference d = compare(before, after, sides);
+    assert_true(d.p > 0.01);
+    string_id assumed = (string_id)sides[0].labels; /* not known: the assumed factor */
+    d = noise_compare_weights(&sides[0], &sides[1], assumed, 900, 1800);
+    assert_true(fabs(d.before - 0.15) < 1e-9 && fabs(d.after - 0.3) < 1e-9);
+    assert_true(d.p < 1e-6 && d.low > 0 && d.low < 0.15 && d.high > 0.15);
+    d = noise_compare_weights(&sides[0], &sides[0], assumed, 900, 930);
+    assert_true(d.p > 0.05 && d.low < 0 && d.high > 0);
+    forget(sides);
+    profile_destroy(before);
+    profile_destroy(after);
+}
+
 static void few_samples_and_nothing_at_all(void **state)
 {
     static const struct row few[] = {{"a", 3, "", NULL, 1000},
@@ -202,6 +224,7 @@ int main(void)
         cmocka_unit_test(equal_programs_seldom_differ),
         cmocka_unit_test(a_large_change_is_found_whatever_the_rate),
         cmocka_unit_test(without_times_a_factor_is_assumed),
+        cmocka_unit_test(weights_differ_where_shares_do_not),
         cmocka_unit_test(few_samples_and_nothing_at_all),
         cmocka_unit_test(a_share_of_findings_may_be_false),
     };

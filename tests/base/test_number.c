@@ -181,16 +181,36 @@ static void numbers_survive_the_round_trip(void **state)
     }
 }
 
+/* Halves become even, and numbers that only look like halves are rounded by their exact value. */
+static void fixed_decimals_are_those_of_printf(void **state)
+{
+    (void)state;
+    uint64_t random = 7;
+    assert_fixed(0.625, 2, "0.62");
+    assert_fixed(0.875, 2, "0.88");
+    assert_fixed(1.115, 2, "1.11");
+    assert_fixed(0.5, 0, "0");
+    assert_fixed(1.5, 0, "2");
+    for (unsigned i = 0; i < 200000; i++) {
+        char expected[64];
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        unsigned decimals = i % 5;
+        double v = (double)(random >> 40) / (i & 1 ? 1000 : 1024);
+        snprintf(expected, sizeof expected, "%.*f", (int)decimals, v);
+        assert_fixed(v, (int)decimals, expected);
+    }
+}
+
 static void fixed_decimals(void **state)
 {
     (void)state;
     assert_fixed(0, 2, "0.00");
     assert_fixed(99.995, 2, "100.00");
     assert_fixed(12.345, 1, "12.3");
-    assert_fixed(0.5, 0, "1");
+    assert_fixed(0.5, 0, "0");
     assert_fixed(-0.04, 1, "0.0");
     assert_fixed(-0.06, 1, "-0.1");
-    assert_fixed(-12.5, 0, "-13");
+    assert_fixed(-12.5, 0, "-12");
     assert_fixed(0.000000001, 9, "0.000000001");
     assert_fixed(1e14, 1, "100000000000000.0");
     assert_fixed(999999999999999, 2, "999999999999999.00");
@@ -211,6 +231,7 @@ int main(void)
         UNIT(invalid_numbers_are_rejected),
         UNIT(numbers_survive_the_round_trip),
         UNIT(fixed_decimals),
+        UNIT(fixed_decimals_are_those_of_printf),
     };
     return UNITS_RUN(units);
 }

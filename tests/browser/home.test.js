@@ -159,6 +159,54 @@ module.exports = (test) => {
         assert.equal(await compared(), "new.perf \u2192 old.perf");
     });
 
+    test("a command's heap can be recorded with it; the cost is estimated; all recent recordings can be listed", async (bench) => {
+        const { address, folder } = await serveHome(bench);
+        for (let i = 0; i < 11; i++)
+            fs.writeFileSync(path.join(folder, `r${i}.folded`), "main 1\n");
+        const page = await bench.open(address);
+        await page.waitForSelector("#app[data-ready]");
+        const heap = page.getByRole("switch", { name: "heap" });
+        await page.getByRole("radio", { name: "Whole machine" }).check();
+        assert.equal(await heap.isEnabled(), false);
+        await page.getByRole("radio", { name: "Running process" }).check();
+        assert.deepEqual([await heap.isEnabled(), await page.locator(".cost").count()], [true, 0]);
+        await page.getByRole("radio", { name: "Command" }).check();
+        await page.getByLabel("Command line").fill("true");
+        await heap.click();
+        await page.waitForFunction(() => / -g auto --heap --duration 10 -- true$/.test(document.querySelector(".line-of").textContent));
+        assert.equal(await page.locator(".cost").textContent(), "about 0.2 % of one CPU, 30 KB");
+        await page.getByRole("radio", { name: "999" }).check();
+        await page.getByRole("radio", { name: "Frame ptr" }).check();
+        assert.equal(await page.locator(".cost").textContent(), "about 1.0 % of one CPU, 260 KB");
+        const rows = page.locator(".recents tbody tr");
+        assert.equal(await rows.count(), 8);
+        await page.getByRole("button", { name: "All 11" }).click();
+        assert.equal(await rows.count(), 11);
+    });
+
+    test("the heap of a running process can be recorded", async (bench) => {
+        const { address } = await serveHome(bench);
+        const child = spawn("python3", ["-c", "import time\nkeep = []\nwhile True:\n    keep.append(bytearray(300000))\n    time.sleep(.01)\n    del keep[:-20]"]);
+        bench.endWithTest(child, "SIGKILL");
+        const page = await bench.open(address);
+        await page.waitForSelector("#app[data-ready]");
+        await page.waitForFunction((pid) => fetch("/api/processes").then((reply) => reply.json()).then(({ processes }) => processes.some((one) => one.pid === pid && /^python/.test(one.name))), child.pid, { polling: 300 }); /* not a shim of it */
+        await page.getByLabel("Search processes").fill(String(child.pid));
+        await page.getByRole("checkbox", { name: new RegExp(`process ${child.pid}`) }).check();
+        await page.getByRole("switch", { name: "heap" }).click();
+        assert.equal(await page.getByLabel("Event").isEnabled(), false);
+        assert.equal(await page.getByRole("radio", { name: "999" }).isEnabled(), false);
+        await page.getByLabel("Seconds; 0").fill("2");
+        await page.getByLabel("Seconds; 0").press("Tab");
+        await page.waitForFunction((pid) => new RegExp(`^stoke heap -o [\\w.-]+\\.stoke --duration 2 -p ${pid}$`).test(document.querySelector(".line-of").textContent), child.pid);
+        await page.locator(".record").click();
+        await page.waitForURL(/\/view\//); /* the recording is opened */
+        await page.waitForSelector("#app[data-ready]");
+        await page.waitForFunction(() => Boolean(window.stoke.memory.info) && window.stoke.shown?.total > 0);
+        assert.ok(await page.evaluate(() => window.stoke.profile.events.some((event) => event.name === "allocated")));
+        assert.equal(child.exitCode, null, "the process runs on");
+    });
+
     test("a recording that fails says why; a command is split as a shell does it", async (bench) => {
         const { address } = await serveHome(bench);
         const page = await bench.open(address);

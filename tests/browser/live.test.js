@@ -6,7 +6,7 @@ const assert = require("assert").strict;
 const fs = require("fs");
 const path = require("path");
 const { spawn } = require("child_process");
-const { app, daemon, daemonOrSkip, live, load, until } = require("./live_pages.js");
+const { app, daemon, daemonOrSkip, eventually, live, load, until } = require("./live_pages.js");
 
 const heardAfter = (page, time) => until(page, (after) => window.stoke.live.lostSince === null && window.stoke.live.heard > after, time);
 
@@ -48,6 +48,63 @@ module.exports = (test) => {
         const span = await app(page, "live.span");
         assert.ok(span && span[1] > span[0], "its span is held");
         await until(page, ([from]) => window.stoke.live.shownSpan[0] === from && window.stoke.shown.total > 0, span);
+    });
+
+    test("processes have the change of their CPU time; boxes have the colours of services, if the table lists these", async (bench) => {
+        const served = await daemonOrSkip(bench);
+        if (!served)
+            return;
+        const page = await live(bench, served);
+        const usage = () => page.evaluate(() => fetch("/api/usage?from=-2m").then((reply) => reply.json()).then(({ process }) => Object.keys(process ?? {}).length));
+        await eventually(page, () => fetch("/api/status").then((reply) => reply.json()).then(({ time, store }) => store.first && time - store.first >= 10));
+        assert.ok(await usage() > 0);
+        await page.reload(); /* a page that opens has the changes at once, from the history */
+        await until(page, () => window.stoke.live?.processes.length > 0 && window.stoke.live.changes.half > 0);
+        assert.ok(await page.evaluate(() => window.stoke.live.changes.readings >= 8), "more than the page has read itself");
+        await until(page, () => window.stoke.live.changes.half >= 3);
+        const quiet = await page.locator(".live-top th", { hasText: "Change" }).getAttribute("title");
+        assert.match(quiet, /^CPU time of the last \d+ s, less that of the \d+ s before$/);
+        load(bench);
+        await until(page, () => [...document.querySelectorAll(".live-top tbody tr")].some((row) => /^sh\b/.test(row.innerText) && /^\+\d\d+ %$/.test(row.querySelector(".by").innerText)));
+        await until(page, () => window.stoke.shown?.total > 0 && window.stoke.steered?.last);
+        const rows = () => page.evaluate(() => window.stoke.live.rowOf("sh"));
+        assert.equal(await rows(), "sh");
+        const looks = await page.evaluate(() => window.stoke.looks);
+        await page.getByRole("radio", { name: "Service" }).click();
+        assert.equal(await rows(), await page.evaluate(() => window.stoke.live.processes.find((one) => one.name === "sh").service ?? ""));
+        assert.ok(await page.evaluate(() => window.stoke.looks) > looks, "the boxes are painted again");
+    });
+
+    test("the outermost boxes are processes by their names, also those of the last seconds", async (bench) => {
+        const served = await daemonOrSkip(bench);
+        if (!served)
+            return;
+        load(bench);
+        const page = await live(bench, served);
+        await eventually(page, () => fetch("/api/status").then((reply) => reply.json()).then(({ time, store }) => store.first && time - store.first >= 6));
+        await until(page, () => (window.stoke.shown?.total ?? 0) > 1e9);
+        /* The last seconds alone have process IDs instead: wait until the page has older ones, too. */
+        await eventually(page, () => window.stoke.core.children(0, 0).then((rows) => rows.length > 0 && rows.every(({ function: f }) => f.process_label)));
+        const outermost = await page.evaluate(() => window.stoke.core.children(0, 0).then((rows) => rows.map(({ function: f }) => [f.name, f.kind, f.process_label])));
+        assert.ok(outermost.length > 1 && outermost.every(([name, kind, label]) => kind === "process" && label && name.replace(/ \(process( \d+)?\)$/, "") === label), JSON.stringify(outermost));
+    });
+
+    test("on a telephone, the live page has a menu with the range, the theme and the keys", async (bench) => {
+        const served = await daemonOrSkip(bench);
+        if (!served)
+            return;
+        const page = await live(bench, served, "", { viewport: { width: 390, height: 844 } });
+        const menu = page.getByRole("button", { name: "Menu" });
+        const box = await menu.boundingBox();
+        assert.ok(box.x + box.width <= 390 && box.height >= 44, JSON.stringify(box));
+        await menu.click();
+        await page.getByRole("button", { name: "Dark theme" }).click();
+        assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+        await menu.click();
+        await page.getByRole("combobox", { name: "Range of the axis" }).selectOption({ label: "1 h" });
+        assert.equal(await app(page, "live.range"), 3600);
+        await page.getByRole("button", { name: "Keys" }).click();
+        await page.locator(".dialog", { hasText: "Keys" }).waitFor();
     });
 
     test("notes are written, shown as marks, and removed, if requests need a token", async (bench) => {

@@ -52,4 +52,13 @@ async function live(bench, served, query = "", options = {}) {
 const app = (page, what) => page.evaluate(`window.stoke.${what}`);
 const until = (page, what, given) => page.waitForFunction(what, given, { polling: 100 });
 
-module.exports = { app, daemon, daemonOrSkip, live, load, until };
+/* Until the promise that `what` returns has a true value: waitForFunction takes the promise itself for it. */
+async function eventually(page, what) {
+    for (const end = Date.now() + 60000; !await page.evaluate(what);) {
+        if (Date.now() > end)
+            throw new Error(`not in time: ${what}`);
+        await page.waitForTimeout(100);
+    }
+}
+
+module.exports = { app, daemon, daemonOrSkip, eventually, live, load, until };

@@ -89,6 +89,43 @@ module.exports = (test) => {
         assert.deepEqual([await spans(page).then((all) => all.length), await shownEvent(page), await total(page)], [1, "allocated", 1.5 * MIB]);
     });
 
+    test("the rate of allocations has a track below the memory, of which a span has its own rate", async (bench) => {
+        const page = await report(bench, HEAP, "x.heaptrack");
+        await settle(page);
+        const rows = await page.evaluate(() => window.stoke.tracks.rows.map((row) => row.kind));
+        assert.deepEqual(rows.slice(0, 2), ["memory", "allocations"]);
+        const value = () => page.locator(".label.allocations .value").textContent();
+        assert.deepEqual([await page.locator(".label.allocations b").textContent(), await value()], ["Allocation rate", "7.50 /s"]); /* 3 in 400 ms */
+        await page.evaluate(() => window.stoke.filters.add({ verb: "time", text: "", from: 1.5e8, to: 3.5e8 }));
+        await settle(page);
+        assert.equal(await value(), "10 /s"); /* 2 in 200 ms */
+        assert.match(await page.locator(".facts-line").textContent(), /3 allocations/);
+    });
+
+    test("a sampled heap says how it was sampled, and how exact its leaks are", async (bench) => {
+        const program = bench.write("sampled.c", `#include <stdlib.h>
+void *volatile blocks[2000];
+__attribute__((noinline)) static void leak(int i) { blocks[i] = malloc(4096); }
+int main(void) { for (int i = 0; i < 2000; i++) leak(i); return 0; }
+`);
+        const built = path.join(bench.folder, "sampled"), recording = path.join(bench.folder, "sampled.stoke");
+        if (spawnSync("cc", ["-g", "-O0", "-o", built, program]).status !== 0) {
+            bench.note("SKIP no C compiler");
+            return;
+        }
+        stoke("heap", "--sample", "64K", "--seed", "1", "-q", "-o", recording, built);
+        const page = await report(bench, fs.readFileSync(recording), "copy.stoke");
+        await settle(page);
+        assert.match(await page.locator(".facts-line").textContent(), /sampled, one per 64 KiB/);
+        await page.getByRole("group", { name: "Memory" }).getByRole("button", { name: "Leaked" }).click();
+        await settle(page);
+        const [, shown, error] = /([\d.]+) MiB \u00b1([\d.]+)/.exec(await page.locator(".details.sites h2").innerText()) ?? [];
+        const truth = (2000 * 4096) / MIB, samples = truth * 16; /* about: the error is that of so many */
+        assert.ok(Math.abs(shown - truth) < 2 * error, `${shown} ${error}`);
+        assert.ok(Math.abs(error - (1.96 * truth) / Math.sqrt(samples)) < 0.3, `${error}`);
+        assert.match(await page.locator(".sites tbody tr").first().innerText(), /MiB \u00b1/);
+    });
+
     /* Blocks of 100 bytes remain; those of 3000 bytes are released at once. */
     test("histograms of sizes and lifetimes; a click on a bar shows only these blocks, in all views", async (bench) => {
         const program = bench.write("blocks.c", `#include <stdlib.h>
@@ -121,7 +158,7 @@ int main(void) { for (int i = 0; i < 64; i++) { blocks[i] = malloc(100); void *v
         assert.deepEqual(await names("Lifetimes"), [lives[0]]);
         assert.ok((await names("Sizes")).includes("2 to 4 KiB"));
         assert.equal(await page.getByLabel("Weight").locator("option:checked").textContent(), "freed (bytes)");
-        await page.getByLabel("Weight").selectOption({ label: "releases (samples)" });
+        await page.getByLabel("Weight").selectOption({ label: "releases (events)" });
         await settle(page);
         assert.equal(await shownEvent(page), "releases");
         await key(page, "Control+z");
@@ -130,7 +167,7 @@ int main(void) { for (int i = 0; i < 64; i++) { blocks[i] = malloc(100); void *v
         await settle(page);
         assert.equal(await shownEvent(page), "leaked");
         assert.match(await page.locator(".details.sites").innerText(), /^Leaks\s+never freed at exit/);
-        await page.getByLabel("Weight").selectOption({ label: "releases (samples)" });
+        await page.getByLabel("Weight").selectOption({ label: "releases (events)" });
         await settle(page);
         assert.equal(await shownEvent(page), "releases"); /* which has another number in the filtered profile */
     });
@@ -160,6 +197,7 @@ int main(void) {
         stoke("heap", "--full", "-q", "-o", recording, built);
         const page = await report(bench, fs.readFileSync(recording), "copy.stoke");
         await settle(page);
+        assert.doesNotMatch(await page.locator(".facts-line").textContent(), /sampled/);
         const show = async (event) => {
             await page.getByRole("group", { name: "Memory" }).getByRole("button", { name: event }).click();
             await settle(page);

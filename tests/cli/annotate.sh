@@ -67,8 +67,8 @@ says '^samples    address' out
 says_not '%$' out
 status 0 stoke annotate $names --show-total-period do_syscall_64
 says '^ period    address' out
-status 0 stoke annotate $names --percent-limit 100
-says_not ' in ' out
+status 1 stoke annotate $names --percent-limit 100
+says "^stoke: error: no function has 100% of the samples"
 echo 'a;b 1' >in.folded
 status 1 stoke annotate a in.folded
 says 'the input is not a recording'
@@ -160,3 +160,10 @@ status 0 stoke annotate $names --cpu 0-1 do_syscall_64 "$TESTS/man/perf.data"
 says '^# 3 samples, 3,000 of cycles' out
 status 1 stoke annotate $names -C 2 do_syscall_64 "$TESTS/man/perf.data"
 says "no sample is in a function named 'do_syscall_64'"
+status 1 stoke annotate $names -C 2 -i "$TESTS/man/perf.data"
+says '^stoke: error: no sample of the event .cycles. is from these CPUs'
+status 1 stoke annotate $names --percent-limit 100 -i "$TESTS/man/perf.data"
+says '^stoke: error: no function has 100% of the samples'
+says 'try: the heaviest, .* has [0-9.]*%'
+status 2 stoke annotate $names -M foo -i "$TESTS/man/perf.data"
+says "unknown style 'foo' of the disassembler"

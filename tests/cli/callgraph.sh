@@ -146,6 +146,11 @@ says_not "$(printf '\033')" out
 awk 'BEGIN { printf "root;"; for (i = 0; i < 20000; i++) printf "f%d;", i % 7000; print "end 1" }' >deep
 status 0 stoke callgraph -q deep
 [ "$(boxes)" = 7002 ] || fail "$(boxes) functions of a deep stack"
+# An input of stacks with numbers of calls shows them; its totals remain those of the stacks.
+status 0 stoke callgraph -q -n 0 -e 0 "$TESTS/import/hprof/times.in"
+says 'label="shop.Cart.add.n66.67%.n(66.67%).n19×"' out
+says 'label="  33.33%.n  1000×".*RandomAccessFile.read -> java.io.RandomAccessFile.readBytes' out
+
 status 0 stoke callgraph -q --total callratios deep # nothing leads from f6000 on to the end
 [ "$(boxes)" = 6002 ] || fail "by ratios, $(boxes) functions of a deep stack"
 if command -v dot >/dev/null; then
@@ -190,8 +195,8 @@ status 1 stoke callgraph -q -z nothing in
 says "no function matches 'nothing' of --root"
 status 2 stoke callgraph --compare in
 says '--compare needs two files, BEFORE and AFTER, not 1'
-status 2 stoke callgraph --time-format '%d' in
-says "invalid time format '%d'"
+status 2 stoke callgraph --time-format '%x' in
+says "invalid time format '%x'"
 status 2 stoke callgraph --time-format '%.10f' in
 says "at most 9 digits"
 status 2 stoke callgraph --time-format '%.3f %s' in
@@ -218,3 +223,37 @@ says '^main;work 200$' out
 status 0 stoke flamegraph -v -q -c java --no-include-tname in.folded
 status 2 stoke fold -v other=1 in.folded
 says "unknown variable 'other=1'"
+
+# Options without an effect say so.
+printf 'main;a 3\nmain;b 5\n' >one.folded
+for words in --compare-only-slower --compare-only-faster --compare-color-by-difference; do
+    status 2 stoke callgraph $words one.folded
+    says "^stoke: error: $words needs --compare"
+done
+status 2 stoke callgraph --compare --compare-only-slower --compare-only-faster one.folded one.folded
+says 'exclude each other'
+status 0 stoke callgraph --compare one.folded one.folded
+says_not 'BEFORE'
+status 0 stoke callgraph --compare one.folded "$TESTS/import/hprof/times.in"
+says "^stoke: BEFORE has 'samples' (samples), AFTER has 'cpu-time' (ns): their shares are compared"
+printf 'main;a 3\nother;b 5\n' >two.folded
+status 0 stoke callgraph -n 99 two.folded
+says 'no function is shown: .* the largest share is'
+status 0 stoke callgraph -n 50 one.folded
+says_not 'no function is shown'
+for name in x.foo x.jpg x.json; do
+    status 2 stoke callgraph -o $name one.folded
+    says "^stoke: error: $name: unknown type of graph or picture '.${name#x.}'"
+    [ ! -e $name ] || fail "$name was written"
+done
+for name in x.dot x.gv x x.txt .x; do
+    status 0 stoke callgraph -o $name one.folded
+    says '^digraph' $name
+done
+status 0 stoke callgraph -T dot -o x.foo one.folded
+says '^digraph' x.foo
+status 0 stoke callgraph --time-format '<%d>' --node-label total-time one.folded
+says 'label="main.n<8>' out
+status 0 stoke callgraph --time-format '%.2F' --node-label total-time one.folded
+says 'label="main.n8.00' out
+status 2 stoke callgraph --time-format '%s' one.folded

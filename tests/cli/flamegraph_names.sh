@@ -83,3 +83,14 @@ log::set_logger::{{closure}}
 core::ops::function::FnOnce::call_once{{vtable.shim}} 1
 END
 same want got
+
+# Upper case, as Perl's Getopt::Long takes it.
+printf 'a;b 1\n' >case.folded
+status 0 stoke flamegraph --title T --width 500 case.folded
+cp out lower.svg
+status 0 stoke flamegraph --Title T --WIDTH=500 case.folded
+same lower.svg out
+status 0 stoke flamegraph --TITLE T --Wid 500 case.folded
+same lower.svg out
+status 2 stoke flamegraph --TITEL T case.folded
+says "unknown option '--TITEL'"

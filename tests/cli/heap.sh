@@ -40,6 +40,18 @@ status 0 stoke heap -q --full -o all.stoke sh -c 'exit 0'
 status 0 stoke flamegraph -o all.svg all.stoke
 says_not 'not significant'
 
+# How the heap was sampled is a fact of the file, also of a pprof made of it.
+status 0 stoke heap -q --sample 64K -o sampled.stoke sh -c 'x=$(seq 20000); echo "$x" >/dev/null'
+status 0 stoke convert -q sampled.stoke -o sampled.pb.gz
+for file in sampled.stoke sampled.pb.gz; do
+    status 0 stoke info $file
+    says 'sampled    one allocation per 65536 bytes on average' out
+    status 0 stoke info --json $file
+    says '"sample_bytes": *65536' out
+done
+status 0 stoke info all.stoke
+says_not 'sampled ' out
+
 # A running process. What is refused: tests/agents/heap/heap_attach.py
 sleep 60 &
 status 0 stoke heap -p $! --duration 0.01 -o running.stoke

@@ -135,6 +135,12 @@ check("a plan", status, 200)
 assert re.fullmatch(rf"stoke record --bundle -o load-\d{{8}}-\d{{6}}\.stoke -F 499 -g fp -e cpu-clock --off-cpu -i --duration 2\.5 -p {PID}", plan["command"]), plan
 status, plan = post("/api/plan", {"target": "command", "command": ["sh", "-c", "echo it's $HOME; id"], "duration": 0})
 assert plan["command"].endswith(" -- sh -c 'echo it'\\''s $HOME; id'"), plan
+status, plan = post("/api/plan", {"target": "command", "command": ["true"], "heap": True, "duration": 0})
+assert plan["command"].endswith(" -g auto --heap -- true"), plan
+_, plan = post("/api/plan", settings(heap=True, duration=3, off_cpu=True))  # alone: what is for samples of CPU time does not apply
+assert re.fullmatch(rf"stoke heap -o load-\d{{8}}-\d{{6}}\.stoke --duration 3 -p {PID}", plan["command"]), plan
+refused = post("/api/plan", settings(heap=True, pids=[PID, hostile.pid]))
+check("the heap of two processes", (refused[0], refused[1]["error"]), (400, "the heap of 2 processes cannot be recorded at once"))
 check("without the process that has ended", post("/api/plan", settings(pids=[gone.pid, PID]))[1]["command"].split()[-1], str(PID))
 check("the machine", post("/api/plan", {"target": "machine"})[1]["command"].split()[-1], "-a")
 

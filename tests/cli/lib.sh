@@ -110,6 +110,16 @@ attached() {
     fail "process $1 opens no events"
 }
 
+# until_waiting PID: waits until the process waits for events.
+until_waiting() {
+    for _ in $(seq 2400); do
+        ! grep -q poll "/proc/$1/wchan" || return 0
+        kill -0 "$1" 2>/dev/null || break
+        sleep 0.05
+    done
+    fail "process $1 does not wait for events: $(cat err)"
+}
+
 # If another recorder asks the kernel for build IDs, Debian's perf crashes when it ends or
 # reads a recording (see tap.py); it is run again a little later.
 perf() {

@@ -13,14 +13,12 @@ record --group|braces
 record -S|--snapshot
 record --latency|stoke report --latency
 record --timestamp-filename|date
-report --header|stoke info
-report --hierarchy|stoke view
-report -b|script -F brstack
+report --stats|stoke info
+report -D|script -D
+report --branch-history|script -F brstack
 report --mem-mode|data_src
-script -D|--show-mmap-events
-script --header|stoke info
 script --itrace=i1us|stoke trace
-annotate --group|--event
+annotate -D|script -D
 annotate -d libc.so|stoke report -d
 END
 while IFS='|' read -r words instead; do
@@ -39,6 +37,8 @@ done
 
 # Accepted as in perf: rings of samples and of traces; --per-thread includes no child processes.
 status 0 stoke record -q -m 8,16 --synth task -o x.data true
+status 0 stoke script -q -F misc --show-task-events x.data
+says '^ *E  *PERF_RECORD_COMM exec' out
 status 0 stoke record -q --per-thread -e cpu-clock -F 999 -o x.data sh -c \
     'for i in 1 2 3; do (j=0; while [ $j -lt 20000 ]; do j=$((j+1)); done); done
      k=0; while [ $k -lt 20000 ]; do k=$((k+1)); done'
@@ -57,11 +57,30 @@ if command -v perf >/dev/null; then
             says_not "unknown option '--$name"
         done <names
     done
-    perf record -h 2>&1 | sed -n 's/^ *-\([a-zA-Z]\)\(,.*\)* .*/\1/p' | sort -u >letters
-    while read -r letter; do
-        status 2 stoke record -"$letter" --nosuch </dev/null
-        says_not "unknown option '-$letter'"
-    done <letters
+    for command in record report script annotate; do
+        perf $command -h 2>&1 | sed -n 's/^ *-\([a-zA-Z]\)\(,.*\)* .*/\1/p' | sort -u >letters
+        [ "$(wc -l <letters)" -gt 8 ] || fail "perf $command -h has no letters"
+        while read -r letter; do
+            status 2 stoke $command -"$letter" --nosuch --nosuch </dev/null
+            says_not "unknown option '-$letter'"
+        done <letters
+    done
+    # Keys of perf report and fields of perf script.
+    printf 'main;work 5\n' >keys.folded
+    perf report -h 2>&1 | sed -n '/sort by key/,/-S, --symbols/p' | sed 's/.*key(s)://; /-S,/d' | tr -s ' \t' '\n' |
+        grep . >keys
+    perf script -h 2>&1 | sed -n 's/.* Fields: //p' | tr ',' '\n' >fields
+    [ "$(wc -l <keys)" -gt 40 ] && [ "$(wc -l <fields)" -gt 30 ] || fail "no keys and fields in perf's help"
+    while read -r key; do
+        stoke report -q -s "$key" keys.folded >out 2>err || {
+            grep -q 'does not exist here\|has no branches' err && grep -q '^  try: ' err || fail "-s $key: $(cat err)"
+        }
+    done <keys
+    while read -r field; do
+        stoke script -q -F "comm,$field" keys.folded >out 2>err || {
+            grep -q 'is not printed' err && grep -q '^  try: ' err || fail "-F $field: $(cat err)"
+        }
+    done <fields
 fi
 
 # Accepted ones change nothing.
@@ -88,6 +107,9 @@ shown_times() {
 }
 [ "$(shown_times --reltime)" = " 0.000000: 0.000003: 0.000008: " ] || fail "$(shown_times --reltime)"
 [ "$(shown_times --deltatime)" = " 0.000000: 0.000003: 0.000005: " ] || fail "$(shown_times --deltatime)"
+sed '2s/work/rest/' times.txt >some.txt
+status 0 stoke script -q -F time -S work --reltime some.txt
+[ "$(tr -s '\n ' ' ' <out)" = " 0.000000: 0.000005: " ] || fail "-S work --reltime: $(cat out)"
 [ "$(shown_times --ns)" = " 100.000001000: 100.000004000: 100.000009000: " ] || fail "$(shown_times --ns)"
 
 # -C, --pid and --time in tables.
@@ -111,6 +133,11 @@ status 2 stoke fold --time 5,3 times.txt
 says "'5,3' ends before it begins"
 status 2 stoke fold --time 10%/x times.txt
 says 'invalid share of the time'
+
+head -3 times.txt >moment.txt
+status 0 stoke script -q -F time --time '0%-10%,30%-40%' moment.txt
+says '100.000001' out
+status 1 stoke script -q -F time --time '30%-40%' moment.txt
 
 # Forms of call graphs, columns and shares of perf report.
 cat >calls.txt <<'END'
@@ -194,6 +221,30 @@ rows -F overhead,sample,sym
 has '90.00% 2 [.] leaf 10.00% 1 [.] [unknown]'
 rows -F overhead_children,comm,period
 has '90.00% web 90 10.00% db 10'
+rows -s +comm -n --no-ch
+has '90.00% 2 web web [.] leaf 10.00% 1 db db [.] [unknown]'
+rows -F +sample,period --no-children
+has '90.00% 2 90 web web [.] leaf 10.00% 1 10 db db [.] [unknown]'
+rows -F overhead,sym --no-children -n --show-total-period
+has '90.00% [.] leaf 10.00%'
+rows -s overhead,period --no-children
+has '100.00% 100'
+has_not leaf
+rows -s +period --no-children
+has '90.00% web web [.] leaf 90 10.00%'
+rows -s comm,period,sample --no-children
+has '90.00% web 90 2 10.00% db 10 1'
+rows -s +time,tid --no-children
+has '60.00% web web [.] leaf 1.000000 10:web 30.00%'
+status 2 stoke report -s + calls.txt
+status 2 stoke report -s +nosuch calls.txt
+for word in count address srcline branch; do
+    status 2 stoke report -g "folded,0.5,callee,$word" calls.txt
+    says "'$word' of perf report does not exist here"
+    says '^  try: '
+done
+status 2 stoke report --showcpuutilization calls.txt
+says 'does not exist here'
 status 2 stoke report -s dcacheline calls.txt
 says "the key 'dcacheline' of perf report does not exist here"
 

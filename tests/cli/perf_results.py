@@ -23,7 +23,7 @@ REPORTS = [
         "-s period,comm", "-s comm -n", "-s comm --show-nr-samples", "-s dso --show-total-period",
         "-s sym -n --show-total-period", "-s time", "-s time,comm", "-s time,sym --time-quantum 20ms",
         "-s time --ns", "-s time,comm --time-quantum 1500us --ns", "-F overhead,sym", "-F sym,overhead",
-        "-F period,sym", "-F sample,overhead,comm,dso", "-F comm,dso,sym", "--fields comm,sample -s sample",
+        "-F period,sym", "-F +sample,period", "-s +comm", "-s +period", "-F overhead,sym -n --show-total-period", "-s overhead,sample", "-s comm,period,sample", "-F sample,overhead,comm,dso", "-F comm,dso,sym", "--fields comm,sample -s sample",
         "-F overhead,period,dso -t ;", "-s sym -t ,", "-n -s comm --field-separator |",
         "-S spin,calls", "--symbols spin,nosuch", "-d work,libc.so.6", "--dsos work,other", "-c work,other",
         "--comms work,nosuch", "-c work,other -S spin,calls -d work,other",
@@ -46,6 +46,14 @@ REPORTS = [
                       "-s srcline,sym -d work,nosuch", "-s srcline --full-source-path -d work,nosuch"]),
     ("events", ["", "-s comm", "--group -s comm,dso", "--group -n -s comm", "--group",
                 "--group --group-sort-idx 1 -s dso", "--group --group-sort-idx 0 -s sym"]),
+    ("groups", ["", "-s comm", "-s dso,sym -n", "--no-group", "--no-group -s sym", "--group -s comm",
+                "--group-sort-idx 1 -s dso"]),
+    # Without a function, perf has several rows of a size.
+    ("plain stacks groups", ["-s sym,symbol_size", "-s sym,symbol_size -d work,nosuch", "-s dso,sym,symbol_size -n"]),
+    ("branches", ["-b", "-b -n", "-b -s symbol_from,symbol_to", "-b -s symbol_to,symbol_from -n", "-b -s dso_from,dso_to",
+                  "-b -s comm,dso_from,symbol_from,dso_to,symbol_to", "-b -s mispredict", "-b -s symbol_to,mispredict",
+                  "-b -s symbol_to,in_tx,abort", "-b -s cycles -n", "-b -s symbol_from,cycles", "-b -s sym", "-b -s comm,pid",
+                  "-b --percent-limit 3", "-b -F overhead,symbol_to", "-b -s symbol_from -t ,", "-b -s symbol_to --time 10%/2"]),
     ("points", ["-s sym", "-n -s comm,sym", "--show-total-period -s comm"]),
     ("all", ["-s comm -C 0", "--cpu 0 -s cpu,comm -c work,swapper", "-s cpu", "-s cpu,comm -C 0-1",
              "-s comm,sym -c work,swapper", "-s cpu,sym -S spin,__schedule"]),
@@ -84,7 +92,8 @@ SCRIPTS = [
         "-F comm,tid,time,event,period",
         "-F comm,pid,tid,cpu,time,misc,event", "-F event,ip,sym,dso,symoff", "-F +pid", "-F -comm", "-F +misc,-time",
         "-F +pid,-dso,+misc", "--fields comm,ip", "--ns", "-F comm,time --ns",
-        "--reltime", "--deltatime", "--reltime --ns", "--deltatime --ns -F time,event", "-S spin,calls",
+        "--header", "--header-only", "--header-only -F comm,ip", "-F ip,synth", "-F comm,ip,sym,callindent",
+        "--reltime", "--deltatime", "-S spin --reltime", "-S spin --deltatime --ns", "--reltime --ns", "--deltatime --ns -F time,event", "-S spin,calls",
         "--symbols spin -F comm,ip,sym", "-G", "--hide-call-graph -F ip,sym,event", "--comms work,nosuch",
         "-c work", "--time {first},{second}", "--time {first},", "--time 10%/2", "--time 90%-100%",
         "--time 10%/1,10%/3", "--time 0%-10%,30%-40%", "--pid {pid}", "--tid {tid} -F tid,time", "-a", "-f",
@@ -93,6 +102,10 @@ SCRIPTS = [
         "--show-task-events --show-mmap-events --show-switch-events", "--full-source-path -F comm",
         "--show-kernel-path", "--demangle", "--no-demangle", "--kallsyms /proc/kallsyms", "--ns --show-task-events",
         "--reltime --show-task-events", "--demangle-kernel"]),
+    ("events", ["--header-only", "--header -F comm"]),
+    ("memory", ["--header-only"]),
+    ("records", ["-F +misc --show-task-events --show-switch-events", "-F comm,misc,event --show-mmap-events"]),
+    ("plain stacks dumps records points memory groups branches", ["-D", "--dump-raw-trace -F comm"]),
     ("plain stacks events records", ["-F sw:comm,tid,ip,sym", "-F sw:comm,time,event"]),
     ("plain stacks events", ["--max-stack 1", "--max-stack 3", "--max-stack 3 -F comm,ip,sym"]),
     ("plain bare", ["-F ip,srcline", "-F comm,ip,sym,srcline", "-F +srcline --full-source-path"]),
@@ -102,6 +115,15 @@ SCRIPTS = [
         "-F comm,ip,sym,event,trace", "-F sw:comm,ip", "--time 0%-50% -F trace:comm,time"]]),
     ("memory", ["-F addr", "-F comm,addr,event", "-F phys_addr", "-F data_src",
                 "-F comm,addr,phys_addr"]),
+]
+
+# The trees of --hierarchy, which are compared byte by byte.
+HIERARCHIES = [
+    ("plain", ["", "-n", "-s sym,comm", "-s comm,time,dso,sym -n", "--percent-limit 9", "--percent-limit 12 -n",
+               "--percent-limit 45", "-s {{comm,dso}},sym", "-s dso,{{comm,sym}} -n", "-s comm", "-c work,nosuch -n"]),
+    # No graphs: their branches of equal weight are in another order.
+    ("stacks", ["-g none", "-g none -s comm,sym -n", "-g none -s dso,sym"]),
+    ("events", ["-g none", "--group -g none -s comm,dso"]),
 ]
 
 # Options of perf annotate, for a function with most of the samples.
@@ -138,7 +160,7 @@ def merge_unnamed(rows):
     and without the figures."""
     merged = []
     for row in rows:
-        text = re.sub(r"\[.\] (0x[0-9a-f]{8,16}|\[unknown\])", "unnamed", row)
+        text = re.sub(r"\[.\] (0x[0-9a-f]+|0{16}|\[unknown\])", "unnamed", row)
         if text != row:
             text = " ".join(word for word in text.split() if not re.fullmatch(r"[0-9.]+%?", word))
         if text == row or text not in merged:
@@ -151,9 +173,17 @@ def start_of_loader(text):
     return re.sub(r"\b(_start|_dl_start_user)\b", "START", text)
 
 
+def is_unnamed(row):
+    """Of an address in no file, in a stack by frame pointers that passes through code without them:
+    perf has a row for each."""
+    return re.search(r"\[unknown\] \[.\] \[unknown\]", row)
+
+
 def without_addresses(text):
-    """perf prints the addresses of functions without a name, as [k] in the order of callers."""
-    return re.sub(r"(\[unknown\] \[)k(\] \[unknown\])", r"\1.\2", re.sub(r"\b0x[0-9a-f]{8,16}\b", "[unknown]", text))
+    """perf prints the addresses of functions without a name, as [k] in the order of callers; 0 has
+    one digit."""
+    text = re.sub(r"(?m)(?<=[\s;-])0$", "[unknown]", text)
+    return re.sub(r"(\[unknown\] \[)k(\] \[unknown\])", r"\1.\2", re.sub(r"\b(0x[0-9a-f]+|0{16})\b", "[unknown]", text))
 
 
 def graph_of(lines):
@@ -201,7 +231,7 @@ def paths_of(lines):
 class Report:
     """The rows of an output, each with its call graph as one text."""
 
-    HEADINGS = ("Children", "Overhead", "Samples  ", "Period", "Command", "Symbol", "Shared", "Time", "CPU")
+    HEADINGS = ("Target", "Source", "Branch", "Transaction", "Basic", "Children", "Overhead", "Samples  ", "Period", "Command", "Symbol", "Shared", "Time", "CPU")
 
     def __init__(self, text, options):
         found = re.search(r"(?:-t|--field-separator) (\S)", options)
@@ -242,11 +272,42 @@ def report_rows(tool, recording, options):
     rows = Report(text, options).rows
     if "-g none" not in options:
         rows = [tuple(map(without_addresses, row)) for row in rows]
+        rows = [row for row in rows if not is_unnamed(row[0])]
     else:
         rows = [(line, "") for line in merge_unnamed([line for line, _ in rows])]
-    if "--children" in options or "sort-idx" in options:
+    if "symbol_size" in options: # perf adds two columns that it has no values for
+        rows = [(re.sub(r" IPC \[IPC Coverage\]| - -$", "", line), graph) for line, graph in rows]
+    if "--children" in options or "sort-idx" in options or " -b" in options or "symbol_size" in options:
         rows = sort_ties(rows, 1 if "sort-idx 1" in options else 0)
     return [text for row in rows for text in row if text]
+
+
+def hierarchy(tool, recording, options):
+    """The headings, and the rows as a tree; without perf's empty lines below graphs, and its hint. Of
+    rows with equal figures, perf's order depends on the order of the samples."""
+    command = {"perf": ["perf", "report", "--stdio"], "stoke": ["stoke", "report", "--stdio", "-q"]}[tool]
+    text = run(*command, "--no-inline", "--hierarchy", "-i", recording, *options.split())
+    lines = [re.sub(r"\S*@plt", "PLT", line.rstrip()) for line in start_of_loader(text).splitlines()]
+    lines = [line for line in lines if not re.match(r"#($| [^. O]| Overhead events)|$", line)]
+    root = [-1, "", []]
+    path = [root]
+    for line in lines:
+        row = re.match(r" *(?=[0-9]+\.[0-9][0-9]%)", line)
+        depth = len(line[:line.find("%")]) // 3 if row else 99
+        while path[-1][0] >= depth:
+            path.pop()
+        path[-1][2].append([depth, line, []])
+        if row:
+            path.append(path[-1][2][-1])
+    return rows_below(root)
+
+
+def rows_below(node):
+    """Graphs and headings stay in their order."""
+    def order(child):
+        found = re.match(r" *([0-9.]+)%", child[1])
+        return (-float(found[1]), child[1]) if found else (-1000, "")
+    return [line for child in sorted(node[2], key=order) for line in [child[1], *rows_below(child)]]
 
 
 def sort_ties(rows, column):
@@ -268,11 +329,13 @@ def script_lines(tool, recording, options):
     text = run(tool, "script", "--no-inline", *quiet, "-i", recording, *options.split())
     text = re.sub(r" (_init|[^ ]*@plt)(\+0x[0-9a-f]*)?", " PLT", text)
     text = re.sub(r" (_start|_dl_start_user)(\+0x[0-9a-f]*)?", " START", text)
+    text = text.replace("FINISHED_INIT: unhandled!", "FINISHED_INIT") # perf -D
     text = re.sub(r"^\s+:0$", "  NOWHERE", re.sub(r"^\s+\S+\[[0-9a-f]+\]$", "  NOWHERE", text, flags=re.M), flags=re.M)
     lines = [line.rstrip() for line in text.splitlines()]
     # Later versions of perf print these records, too.
     return [line for line in lines
-            if not re.match(r"\s+ffffffffffffffff( |$)", line) and "PERF_RECORD_LOST_SAMPLES" not in line]
+            if not re.match(r"\s+ffffffffffffffff( |$)| \.\.\. thread: | \.\.\.\.\.\. dso: |# captured on|# bpf_prog_info|# btf info of|# *\t?sub_prog", line)
+            and "PERF_RECORD_LOST_SAMPLES" not in line]
 
 
 # --- perf annotate -----------------------------------------------------------------------
@@ -337,6 +400,7 @@ def main():
     c = Comparison()
     work = [("report", report_rows, *case) for case in cases(REPORTS, FLAT)]
     work += [("report", report_rows, *case) for case in cases(GRAPHS)]
+    work += [("report --hierarchy", hierarchy, *case) for case in cases(HIERARCHIES)]
     work += [("script", script_lines, *case) for case in cases(SCRIPTS)]
     work += [("annotate", instructions, *case) for case in cases([("plain stacks", ANNOTATIONS)])]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:

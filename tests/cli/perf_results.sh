@@ -32,6 +32,29 @@ record processes -F 2000 -e cpu-clock sh -c './work & ./other & wait'
 record bare -F 2000 -e cpu-clock ./bare
 record memory -e page-faults -c 1 -d --phys-data ./work
 record records -F 2000 -e cpu-clock -g --switch-events --namespaces --all-cgroups ./work
+record groups -F 2000 -e '{cpu-clock,page-faults}' ./work
+# Branches between functions of the program, and from the kernel; no CPU here records them.
+python3 - <<'PY'
+import os, subprocess, sys
+sys.path.insert(0, os.environ["TESTS"])
+import perf.make_perf_data as m
+work = os.path.realpath("work")
+symbols = [line.split() for line in subprocess.run(["nm", work], stdout=subprocess.PIPE, text=True, check=True)
+           .stdout.splitlines()]
+at = {name: int(address, 16) for address, kind, name in (s for s in symbols if len(s) == 3) if kind in "Tt"}
+rec = m.Recording([m.Attr(0, 0, sample_type=m.USUAL & ~m.CALLCHAIN | m.BRANCH_STACK, name="cycles", branches=1 << 3)])
+rec.mmap2(100, 0x10000, 0x8000, 0, work, time=1)
+rec.comm(100, 100, "work", time=2)
+names = ["spin", "first", "second", "again", "memory", "calls", "main"]
+for n in range(300):
+    words = []
+    for i in range(1 + n % 7):
+        start, end = names[(n + i) % 7], names[(n * i + 3) % 7]
+        flags = [1, 2, 2 | 4, 2 | 8][(n + i) % 4] | (n + i) % 3 << 4
+        words += [0x10000 + at[start] + i, 0x10000 + at[end], flags]
+    rec.sample(5 + n, 0x10000 + at["spin"], extra={m.BRANCH_STACK: rec.words([len(words) // 3, *words])})
+open("branches.data", "wb").write(rec.file())
+PY
 # Only where there is a file system of tracepoints, and for all processes.
 record points -e syscalls:sys_enter_munmap ./work || rm -f points.data
 record all -a -F 500 -e cpu-clock -e sched:sched_switch ./work || rm -f all.data

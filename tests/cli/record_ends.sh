@@ -138,7 +138,7 @@ for number in INT TERM; do
     rm -f pipe.svg.data
     begin -F 999 -o pipe.svg ./load 300
     waits_for "there is no summary" grep -q 'samples of' err
-    sleep 0.3
+    waits_for "no process draws" pgrep -P $recorder -x stoke
     kill -$number $recorder
     ended 1
     says 'drawing was ended by a signal.*; the recording is in pipe.svg.data$'

@@ -45,6 +45,7 @@ sed -n '/total %/,$p' out >got
 same want got
 cat >want <<'END'
  total %   self %  function
+ 100.00%    0.00%  all
   50.00%    0.00%  ├─ emit
   50.00%    0.00%  │  run
   50.00%   50.00%  │  main

@@ -266,15 +266,31 @@ says '100\.00%  \[unknown\]$' out
 status 2 stoke report -s comm,nothing in.folded
 says "unknown key 'nothing'"
 says '^  try: keys, .* cgroup, parent, dso'
-for key in 'symbol_from stoke script -F brstack' 'mem stoke script -F data_src' 'weight stoke script -F weight' \
+for key in 'srcline_from stoke script -F brstack' 'mem stoke script -F data_src' 'weight stoke script -F weight' \
     'symoff stoke annotate' 'socket --sort cpu' 'simd keys, separated'; do
     status 2 stoke report -s "comm,${key%% *}" in.folded
     says "the key '${key%% *}' of perf report does not exist here"
     says "^  try: .*${key#* }"
 done
 status 2 stoke report -s , in.folded
+for words in -b '-s symbol_to' '-F overhead,cycles'; do
+    status 1 stoke report $words in.folded
+    says 'the input has no branches'
+    says '^  try: .*perf record -b'
+done
+status 1 stoke report -b "$TESTS/import/perf-data/plain.in"
+says 'the recording has no branches'
+status 2 stoke report -b -g caller in.folded
+says 'have no callers'
+status 0 stoke report -q --no-children -s symbol_size in.folded
+says '100\.00%  \[unknown\]$' out
+status 1 stoke report --header in.folded
+says 'no header of perf'
+status 2 stoke report --header --csv in.folded
+status 0 stoke report -q --header-only "$TESTS/import/perf-data/groups.in"
+says '^# hostname : ' out
 status 2 stoke report --call-graph=address in.folded
-says "invalid call graph 'address'"
+says "'address' of perf report does not exist here"
 status 2 stoke report --tree -g caller in.folded
 says 'cannot be combined with rows by keys'
 status 2 stoke report -g caller --csv in.folded

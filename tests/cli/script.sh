@@ -70,7 +70,7 @@ for field in 'ipc stoke trace' 'brstackinsn stoke annotate' 'brstacksym -F brsta
 done
 status 2 stoke script -F +none "$data/file.in"
 says "there is no field 'none'$"
-says 'try: fields: comm, .*, data_src, ins_lat, retire_lat, cgroup, flags, data_page_size, code_page_size$'
+says 'try: fields: comm, .*, data_src, ins_lat, retire_lat, cgroup, flags, data_page_size, code_page_size, synth, callindent$'
 
 # Accesses to memory: each value of each part of data_src, and sizes of pages.
 python3 - <<'PY'
@@ -314,3 +314,6 @@ sed 's/^ffffffff81000200 T /ffffffff81000200 T __pfx_/
 stoke fold -q --event off-cpu --kallsyms padded "$TESTS/import/perf-data/waits.in" >folded 2>err
 says ';do_nanosleep;schedule' folded
 says_not '__pfx_' folded
+
+status 2 stoke script --reltime --deltatime "$TESTS/man/perf.data"
+says '^stoke: error: --reltime and --deltatime exclude each other'

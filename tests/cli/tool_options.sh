@@ -29,6 +29,20 @@ while IFS="$tab" read -r tool command option value; do
 done <"$TESTS/../doc/tools.tsv"
 [ "$tested" -gt 120 ] || fail "only $tested options are in tools.tsv"
 
+# The options in the descriptions of gprof2dot, flamegraph.pl and the folders, where they are available.
+reference="$TESTS/../../shared/reference"
+[ -d "$reference" ] || reference="$TESTS/../../../shared/reference"
+if [ -d "$reference" ]; then
+    {
+        sed -n '/^- Options/,/^- Node label/p' "$reference/callgraph.md"
+        sed -n '/^## 1/,/^## 3/p' "$reference/flamegraph.md"
+    } | grep -o -- '--[a-z][a-z-]*' | sort -u >named
+    [ "$(wc -l <named)" -gt 40 ] || fail "no options in $reference"
+    while read -r name; do
+        cut -f3 "$TESTS/../doc/tools.tsv" | grep -qx -- "$name" || fail "$name is not in tools.tsv"
+    done <named
+fi
+
 # Those of perf: each is known. The last option is wrong, so that nothing is read.
 while IFS="$tab" read -r tool command option _; do
     case $tool:$option in

@@ -115,6 +115,7 @@ other=$!
 stoke top -p $other -d 300 >out 2>err &
 top=$!
 attached $top
+until_waiting $top # it opens more events; a process that ends meanwhile is an error
 kill $other
 wait $top || fail "stoke top ended with $?: $(cat err)"
 says '; it has ended$' out

@@ -56,6 +56,59 @@ status 0 stoke fold --event cycles --collapse-module '^(libz|server)' "$perf"
 printf 'cron;main 1250000\nserver;server 250000\nserver;server;copy_user 250000\nserver;server;libz.so.1 250000\n' >want
 same want out
 
+# --graft: a truncated stack gets the callers of another one, also from a .stoke file, which has
+# marks of truncated stacks that are shown only then.
+cat >truncated.txt <<'END'
+Thread 1 (LWP 11):
+#0  lex () at a.c:1
+#1  parse () at a.c:2
+#2  main () at a.c:3
+
+Thread 1 (LWP 11):
+#0  lex () at a.c:1
+#1  parse () at a.c:2
+(More stack frames follow...)
+
+END
+status 0 stoke fold -q truncated.txt
+cp out plain
+status 0 stoke fold -q --graft truncated.txt
+cp out grafted
+grep -q 'main;\[inferred callers\];parse;lex 1$' grafted || fail "no callers were inferred: $(cat grafted)"
+# A stack without known callers remains as it is, without a mark. A graph has calls between the functions
+# on both sides of the mark, and the number of inferred stacks is stated.
+cat >>truncated.txt <<'END'
+Thread 1 (LWP 11):
+#0  alone () at a.c:1
+(More stack frames follow...)
+
+END
+status 0 stoke fold --graft truncated.txt
+says '^stoke: 1 truncated stack continues with inferred callers'
+cp out grafted
+says '^alone 1$' grafted
+status 0 stoke report --graft truncated.txt
+says '^# 1 truncated stack continues with inferred callers' out
+status 0 stoke callgraph -q --graft truncated.txt
+says 'main -> parse' out
+says_not 'inferred' out
+status 0 stoke convert -q --graft truncated.txt --to callgrind -o -
+says_not 'inferred' out
+status 0 stoke script -q --graft truncated.txt
+[ "$(grep -c ' main ' out)" -eq 2 ] || fail "script --graft has no inferred callers: $(cat out)"
+status 0 stoke fold --graft plain
+says 'the input has no truncated stacks'
+status 0 stoke fold -q truncated.txt
+cp out plain
+status 0 stoke convert -q --graft truncated.txt -o inferred.stoke
+status 0 stoke info inferred.stoke
+says '^inferred  *1 truncated stack' out
+status 0 stoke convert -q truncated.txt -o truncated.stoke
+status 0 stoke fold -q truncated.stoke
+same plain out
+status 0 stoke fold -q --graft truncated.stoke
+same grafted out
+
 # --wall-clock: one second of running and one second of waiting.
 cat >waits.txt <<'END'
 prog 7/7 [000] 1.000000: 1000000000 cpu-clock:

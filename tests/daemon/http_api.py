@@ -150,6 +150,18 @@ def labels(daemon):
     return f"{len(found)} keys"
 
 
+def usage(daemon):
+    status, kind, body = daemon.get("/api/usage?from=-5m")
+    expect((status, kind), (200, "application/json"))
+    found = json.loads(body)
+    expect(sorted(found), ["container", "process", "service"])
+    assert found["process"]["sh"] > 100, found
+    expect(list(found["process"].values()), sorted(found["process"].values(), reverse=True))
+    expect(json.loads(daemon.get("/api/usage?from=100&to=200")[2]), {})
+    expect(daemon.get("/api/usage?from=x")[0], 400)
+    return f"{len(found['process'])} processes"
+
+
 def go_pprof(daemon):
     if not shutil.which("go"):
         return "no go"
@@ -700,7 +712,7 @@ def starts(report):
 
 
 def run_cases(report, daemon):
-    for name, check in {"metrics": metrics, "history": history, "formats": formats, "labels": labels,
+    for name, check in {"metrics": metrics, "history": history, "formats": formats, "labels": labels, "usage": usage,
                         "metrics of seconds": stored_metrics, "restrictions": restricted,
                         "page": page, "machine": machine, "events": events, "compression": compression, "many clients": many_clients,
                         "samples that are not stored": newest, "pyroscope": pyroscope,

@@ -84,7 +84,8 @@ def python_name(words):
     match = PYTHON.fullmatch(words[-1])
     if not match:
         match = re.fullmatch(r"(?P<name>.*) \((?P<file>.*?)(?:\.py)?:(?P<line>\d+)\)", words[-1])
-        return (match["file"], match["line"], match["name"]) if match else words[-1:]
+        return ((os.path.basename(match["file"]), match["line"], match["name"]) if match
+                else words[-1:])
     return match.groups() if match[1] != "~" else (match[3],)
 
 

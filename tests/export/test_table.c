@@ -80,6 +80,7 @@ static void test_tree(void **state)
     (void)state;
     assert_table(p, (struct table_options){.tree = true}, " total",
                  " total %   self %  function\n"
+                 " 100.00%    0.00%  all\n"
                  "  50.00%    0.00%  ├─ db\n"
                  "  40.00%    0.00%  │  ├─ main\n"
                  "  40.00%   40.00%  │  │  emit\n"
@@ -91,11 +92,13 @@ static void test_tree(void **state)
                  "  30.00%   30.00%     alloc\n");
     assert_table(p, (struct table_options){.tree = true, .depth = 1}, " total",
                  " total %   self %  function\n"
+                 " 100.00%    0.00%  all\n"
                  "  50.00%    0.00%  ├─ db\n"
                  "  50.00%    0.00%  └─ web\n"
                  "# 7 callees deeper than 1 are not shown\n");
     assert_table(p, (struct table_options){.tree = true, .percent_limit = 45}, " total",
                  " total %   self %  function\n"
+                 " 100.00%    0.00%  all\n"
                  "  50.00%    0.00%  ├─ db\n"
                  "  50.00%    0.00%  └─ web\n"
                  "  50.00%    0.00%     main\n"

@@ -9,6 +9,7 @@ import marshal
 import os
 import random
 import re
+import sys
 import tempfile
 
 import tap
@@ -40,7 +41,8 @@ def label(key):
     if (file, line) == ("~", 0):
         return name
     parts = re.split(r"[/\\]", file)
-    return f"{name} ({'/'.join(parts[-2 if parts[-1].startswith('__') else -1:])}:{line})"
+    folder = name == "<module>" or parts[-1].startswith("__")
+    return f"{name} ({'/'.join(parts[-2 if folder else -1:])}:{line})"
 
 
 def expected_self(stats):
@@ -112,6 +114,59 @@ def pstats(folder):
             results.not_ok(f"pstats: seed {seed}", why)
             return
     results.ok("pstats: 40 random graphs")
+
+
+IMPORTS = "import asyncio, ast, copy, email.message, json, re\n" \
+          "copy.deepcopy([{'a': [1, [2, 3]]}] * 20)\n" \
+          "ast.dump(ast.parse('f(g(h(1 + 2), [3]))'))\n" \
+          "re.compile('(a|b(c|d(e|f)))+')\n"
+
+
+def drawn(text):
+    """Of a call graph in dot: total and self shares by function, shares by call."""
+    names, functions, calls = {}, {}, {}
+    for number, words in re.findall(r'^\tn(\d+) \[label="(.*?)", tooltip', text, re.M):
+        name, total, own = words.split("\\n")[:3]
+        names[number] = name
+        functions[name] = float(total.strip("()%")), float(own.strip("()%"))
+    for caller, callee, words in re.findall(r'^\tn(\d+) -> n(\d+) \[label="(.*?)"', text, re.M):
+        share = [float(word.strip(" %")) for word in words.split("\\n") if "%" in word]
+        calls[names[caller], names[callee]] = share[0] if share else None
+    return functions, calls
+
+
+def wrong_shares(stats, text):
+    """gprof2dot draws the cumulative times that the file states, of functions and of calls."""
+    functions, calls = drawn(text)
+    whole = sum(value[2] for value in stats.values())
+    percent = lambda time: min(100, 100 * time / whole)
+    for key, (_, _, own, total, callers) in stats.items():
+        got = functions.get(label(key), (-1, -1))
+        if abs(got[0] - percent(total)) > 0.02 or abs(got[1] - percent(own)) > 0.02:
+            return f"{label(key)}: {got}, not {percent(total):.2f} and {percent(own):.2f}"
+        for caller, value in callers.items():
+            got = calls.get((label(caller), label(key)))
+            if got is None or abs(got - percent(value[3])) > 0.02:
+                return f"{label(caller)} -> {label(key)}: {got}, not {percent(value[3]):.2f}"
+    return ""
+
+
+def pstats_drawn(folder):
+    """Programs with functions that call themselves, directly and through others."""
+    path = os.path.join(folder, "x.pstats")
+    program = os.path.join(folder, "imports.py")
+    with open(program, "w", encoding="utf-8") as file:
+        file.write(IMPORTS)
+    tap.output([sys.executable, "-m", "cProfile", "-o", path, program])
+    with open(path, "rb") as file:
+        stats = marshal.load(file)
+    draw = [tap.STOKE, "callgraph", "-q", "-n", "0", "-e", "0"]
+    text = tap.output([*draw, path])
+    results.result("pstats: shares of functions and calls, with cycles", wrong_shares(stats, text))
+    counts = {glob: len(drawn(tap.output([*draw, "-z", glob, path]))[0])
+              for glob in ("copy:*:deepcopy", "deepcopy", "deepcopy (copy.py:*")}
+    why = "" if len(set(counts.values())) == 1 and min(counts.values()) > 1 else str(counts)
+    results.result("pstats: three spellings of a function", why)
 
 
 def pstats_cut(folder):
@@ -242,6 +297,7 @@ def check_shares(case, expected, names_of, slack, totals=None):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         pstats(folder)
+        pstats_drawn(folder)
         pstats_cut(folder)
         pstats_hostile(folder)
         json_sums(folder)

@@ -17,7 +17,11 @@ static void functions_that_allocate(void **state)
         {"std::allocator<int>::allocate(unsigned long)", false, true},
         {"malloc_info", false, false},
         {"operator newer()", false, false},
-        {"std::vector<int>::push_back(int&&)", false, false},
+        {"std::vector<int>::push_back(int&&)", false, true},
+        {"std::_Vector_base<int, std::allocator<int> >::_M_allocate", false, true},
+        {"alloc::raw_vec::RawVec<T,A>::grow_one", false, true},
+        {"stdx::vector::push_back", false, false},
+        {"HashIndex::insert", false, false},
         {"free", false, false},
         {"", false, false},
     };

@@ -7,7 +7,7 @@
 /* A stack: functions from the outermost to the innermost; "name@module" has a module, and "@module"
  * no name. */
 struct wait {
-    const char *functions[6];
+    const char *functions[8];
     const char *kind;
     bool idle;
 };
@@ -60,6 +60,45 @@ static const struct wait waits[] = {
     {{"f", "ObjectMonitor::wait", "os::PlatformEvent::park", "pthread_cond_wait"},
      "condition variable",
      true},
+    {{"f", "Interpreter", "Unsafe_Park", "Parker::park(bool, long)", "pthread_cond_wait"},
+     "parked thread",
+     true},
+    {{"java.util.concurrent.ForkJoinPool.awaitWork",
+      "java.util.concurrent.locks.LockSupport.park", "jdk.internal.misc.Unsafe.park",
+      "Unsafe_Park", "Parker::park", "pthread_cond_wait"},
+     "parked thread",
+     true},
+    {{"Lapp/Table;::put", "Ljava/util/concurrent/locks/ReentrantLock;::lock",
+      "Ljava/util/concurrent/locks/AbstractQueuedSynchronizer;::acquire",
+      "Ljava/util/concurrent/locks/LockSupport;::park", "Unsafe_Park", "Parker::park",
+      "pthread_cond_wait"},
+     "Java lock",
+     false},
+    {{"Ljava/util/concurrent/LinkedBlockingQueue;::take",
+      "Ljava/util/concurrent/locks/AbstractQueuedSynchronizer$ConditionObject;::await",
+      "Ljava/util/concurrent/locks/LockSupport;::park", "Unsafe_Park", "Parker::park",
+      "pthread_cond_wait"},
+     "condition variable",
+     true},
+    {{"void app.Queue.take()",
+      "void "
+      "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await()",
+      "int java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire(int)",
+      "void java.util.concurrent.locks.LockSupport.park(java.lang.Object)", "Unsafe_Park",
+      "Parker::park", "pthread_cond_wait"},
+     "Java lock",
+     false},
+    {{"void app.Pool.take(java.util.concurrent.locks.ReentrantLock)",
+      "void java.util.concurrent.Semaphore.acquire()",
+      "void java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire(int)",
+      "void java.util.concurrent.locks.LockSupport.park(java.lang.Object)", "Unsafe_Park",
+      "Parker::park", "pthread_cond_wait"},
+     "semaphore",
+     true},
+    {{"void app.Pool.take(java.util.concurrent.locks.ReentrantLock)", "Unsafe_Park",
+      "Parker::park", "pthread_cond_wait"},
+     "parked thread",
+     true},
     {{"runtime.mPark", "runtime.notesleep", "runtime.futexsleep", "runtime.futex"},
      "idle thread",
      true},
@@ -88,7 +127,7 @@ static void test_kinds(void **state)
         struct builder b;
         assert_true(builder_init(&b, BUILD_COUNT));
         stack_id stack = 0;
-        for (size_t k = 0; k < 6 && waits[i].functions[k]; k++)
+        for (size_t k = 0; k < 8 && waits[i].functions[k]; k++)
             stack = push(&b, stack, waits[i].functions[k]);
         const char *kind = "";
         lock_user(b.profile, stack, &kind);

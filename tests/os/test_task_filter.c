@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The filter in the kernel: samples of the targets and of what they start are written to the
- * ring, those of other tasks are not, and the program after the filter runs at targets only. */
+ * ring, those of other tasks are not, and the program after the filter runs at targets only. Of
+ * many wake-ups at once, most have short stacks. */
 #include "os/machine.h"
 #include "os/perf_event.h"
 #include "os/stack_counts.h"
 #include "os/task_filter.h"
 #include "perf/format.h"
 #include "unit.h"
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -175,11 +177,103 @@ static void runs_the_next_program(void **state)
     os_task_filter_close(&filter);
 }
 
+/* --- Wake-ups ----------------------------------------------------------------------- */
+
+#define THREADS 300
+
+static void *wait_always(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
+/* A process whose threads all wait, until it ends at a byte, which wakes all of them at once. */
+static pid_t start_threads(int go, int report)
+{
+    char byte = 0;
+    pthread_t thread;
+    pid_t pid = fork();
+    if (pid)
+        return pid;
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&thread, NULL, wait_always, NULL))
+            _exit(1);
+    if (write(report, &byte, 1) != 1 || read(go, &byte, 1) != 1)
+        _exit(1);
+    _exit(0);
+}
+
+/* The counters of a CPU for wake-ups with whole stacks, and for the others. */
+struct wake_counters {
+    int fds[2];
+    struct os_perf_ring rings[2];
+};
+
+static void open_wake_counters(struct wake_counters *w, uint32_t cpu)
+{
+    struct perf_attr attr = {.type = PERF_TYPE_SOFTWARE,
+                             .size = PERF_ATTR_SIZE,
+                             .config = PERF_SOFTWARE_BPF_OUTPUT,
+                             .period = 1,
+                             .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_RAW};
+    struct error err;
+    int why;
+    for (int brief = 0; brief < 2; brief++) {
+        w->fds[brief] = os_perf_open(&attr, OS_ANY_THREAD, (int)cpu);
+        assert_true(w->fds[brief] >= 0);
+        assert_true(os_perf_ring_open(&w->rings[brief], w->fds[brief], 1 << 20, &why));
+        assert_true(os_task_filter_output(&filter, cpu, brief != 0, w->fds[brief], &err));
+    }
+}
+
+static size_t samples_in(struct os_perf_ring *ring)
+{
+    size_t seen[4] = {0};
+    count(ring, seen);
+    return seen[0] + seen[1] + seen[2] + seen[3];
+}
+
+/* Of wake-ups in a moment, a few have whole stacks. */
+static void limits_whole_stacks(void **state)
+{
+    (void)state;
+    struct error err;
+    static uint32_t cpus[OS_CPUS_MAX];
+    static struct wake_counters counters[OS_CPUS_MAX];
+    size_t seen[2] = {0}, n = os_cpus_online(cpus);
+    int go[2], report[2];
+    char byte = 0;
+    if (!os_task_filter_open(&filter, true, &err)) {
+        os_task_filter_close(&filter);
+        skip();
+    }
+    assert_int_equal(pipe(go) + pipe(report), 0);
+    target = start_threads(go[0], report[1]);
+    assert_int_equal(read(report[0], &byte, 1), 1);
+    for (size_t i = 0; i < n; i++)
+        open_wake_counters(&counters[i], cpus[i]);
+    os_task_filter_add_all(&filter);
+    assert_int_equal(write(go[1], "x", 1), 1);
+    waitpid(target, NULL, 0);
+    for (size_t i = 0; i < n; i++)
+        for (int brief = 0; brief < 2; brief++) {
+            seen[brief] += samples_in(&counters[i].rings[brief]);
+            os_perf_ring_close(&counters[i].rings[brief]);
+            close(counters[i].fds[brief]);
+        }
+    print_message("%zu whole, %zu brief\n", seen[0], seen[1]);
+    assert_true(seen[0] > 0 && seen[1] > 0);
+    assert_true(seen[0] + seen[1] >= THREADS);
+    os_task_filter_close(&filter);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_descendants_only),
         cmocka_unit_test(runs_the_next_program),
+        cmocka_unit_test(limits_whole_stacks),
     };
     return cmocka_run_group_tests_name("task_filter", tests, NULL, NULL);
 }

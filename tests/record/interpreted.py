@@ -4,6 +4,8 @@
 import collections
 import math
 import os
+import shutil
+import subprocess
 
 import tap
 
@@ -81,3 +83,41 @@ def wrong_stacks(found, work, why_wrong, tolerated):
         return ""
     return "\n".join([f"{total} samples with work"] +
                      [f"{n} of {total}: {why}" for why, n in wrong.most_common(3)])
+
+
+def can_drop_rights(report, name):
+    """Whether WITHOUT_RIGHTS works; otherwise the test is skipped."""
+    if shutil.which("setpriv") and os.geteuid() == 0:
+        return True
+    report.skip(name, "needs root and setpriv, which drops its rights")
+    return False
+
+
+def check_outside(report, interpreters, folder, known, why_wrong, *words):
+    """Without the rights for eBPF, stacks are read from outside, some time after the sample. If the
+    thread has continued, a stack is discarded, unless it fits the sample by chance: the shares are
+    not exact. `known` as in record_shares; functions of less than a fifth may be missing."""
+    name = "without eBPF: functions"
+    shares, work = known
+    if not can_drop_rights(report, name):
+        return
+    for _ in range(RECORDINGS):
+        path, failed = record(interpreters, folder, "-F", "999", *words, before=WITHOUT_RIGHTS)
+        found = stacks(path)
+        missing = [function for function, share in shares.items()
+                   if share > 0.2 and not any(function in stack for stack in found)]
+        total, wrong = count_wrong(found, work, why_wrong)
+        why = failed or (f"no samples of {missing}" if missing else "")
+        if not why and sum(wrong.values()) > 0.25 * total + 2:
+            why = f"{total} stacks, of which are wrong: {wrong.most_common(3)}"
+        if not why:
+            break
+    report.result(name, why)
+
+
+def may_trace():
+    """Whether stoke stacks may stop a process."""
+    with subprocess.Popen(["sleep", str(tap.TIMEOUT)]) as process:
+        _, _, err = tap.run([tap.STOKE, "stacks", str(process.pid)])
+        process.kill()
+    return b"cannot attach" not in err and b"not accessible" not in err

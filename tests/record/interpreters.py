@@ -12,7 +12,7 @@ import tempfile
 
 import cpython
 import tap
-from interpreted import WITHOUT_RIGHTS, count_wrong, record, record_shares, stacks
+from interpreted import WITHOUT_RIGHTS, can_drop_rights, count_wrong, record, record_shares, stacks
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_shares.py")
 SHARES = {"takes_50": 0.50, "takes_30": 0.30, "takes_15": 0.15, "takes_5": 0.05}
@@ -81,8 +81,7 @@ def check_outside(report, folder, path):
     """Without the rights for eBPF, stacks are read from outside. A busy machine reads many of them
     too late; those that are read have the shares of the program."""
     name = "without eBPF"
-    if not shutil.which("setpriv") or os.geteuid() != 0:
-        report.skip(name, "needs root and setpriv, which drops its rights")
+    if not can_drop_rights(report, name):
         return
     data, found, wrong = record_shares("python", folder, KNOWN, "-F", "999", path, PROGRAM, "700",
                                        "4", str(DEPTH), before=WITHOUT_RIGHTS)

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 import tap
-from interpreted import WITHOUT_RIGHTS, record, record_shares, stacks, wrong_stacks
+from interpreted import WITHOUT_RIGHTS, can_drop_rights, may_trace, record, record_shares, stacks, wrong_stacks
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "node_shares.js")
@@ -87,8 +87,7 @@ def check_outside(report, folder, program):
     """Without the rights for eBPF, the frames are in the recorded part of the stack; functions are
     read from the process."""
     name = "without eBPF"
-    if not shutil.which("setpriv") or os.geteuid() != 0:
-        report.skip(name, "needs root and setpriv, which drops its rights")
+    if not can_drop_rights(report, name):
         return
     data, found, wrong = record_shares("node", folder, KNOWN, "-F", "999", NODE, program, "0.7", "2",
                                        str(DEPTH), before=WITHOUT_RIGHTS)
@@ -142,13 +141,6 @@ def check_victim(report):
     for thread in truth if not status else []:
         faults += compare(thread["stack"], json.loads(out))
     report.result("stoke stacks", "\n".join(faults))
-
-
-def may_trace():
-    with subprocess.Popen(["sleep", str(tap.TIMEOUT)]) as process:
-        _, _, err = tap.run([tap.STOKE, "stacks", str(process.pid)])
-        process.kill()
-    return b"cannot attach" not in err and b"not accessible" not in err
 
 
 def version():

@@ -7,6 +7,7 @@ import collections
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -141,6 +142,23 @@ def check_perf(report, path):
                   f"{sum(theirs.values())} ns, not {total}")
 
 
+def ids_of_events(path):
+    """How many ids of counters a recording has for each event."""
+    with open(path, "rb") as file:
+        data = file.read()
+    attr_size, attrs, attrs_size = struct.unpack_from("<3Q", data, 16)
+    return [struct.unpack_from("<Q", data, attrs + end - 8)[0] // 8
+            for end in range(attr_size, attrs_size + 1, attr_size)]
+
+
+def check_ids(report, path):
+    """perf refuses a file with a record whose counter it does not know. A full ring writes one in
+    the name of any counter of its CPU."""
+    cpus, ids = os.cpu_count(), ids_of_events(path)
+    report.result(f"each event has the ids of its counters on {cpus} CPUs",
+                  "" if min(ids) >= cpus else f"{ids} ids")
+
+
 def check_axis(report, path):
     """Samples and waits have one time axis: a thread never runs and waits at the same time."""
     text = tap.output([tap.STOKE, "script", "-q", "-G", "-F", "tid,time,period,event", path])
@@ -221,6 +239,7 @@ def main():
             path, found = check_times(report, folder, name, "-F", "999", "--off-cpu", *words)
             check_reasons(report, name, found)
         check_axis(report, path)
+        check_ids(report, path)
         if shutil.which("perf"):
             check_perf(report, path)
         if os.path.exists("/sys/kernel/tracing/events/sched/sched_waking/id"):

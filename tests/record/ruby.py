@@ -12,7 +12,7 @@ import tempfile
 import time
 
 import tap
-from interpreted import RECORDINGS, WITHOUT_RIGHTS, record, record_shares, stacks, wrong_stacks
+from interpreted import check_outside, may_trace, record, record_shares, stacks, wrong_stacks
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "ruby_shares.rb")
@@ -72,30 +72,6 @@ def check_only(report, folder):
     found = stacks(data)
     report.result("--interpreters python reads no Ruby", failed or
                   ("" if not any(WORK in stack for stack in found) else str(found)))
-
-
-def check_outside(report, folder):
-    """Without the rights for eBPF, stacks are read from outside."""
-    name = "without eBPF"
-    if not shutil.which("setpriv") or os.geteuid() != 0:
-        report.skip(name, "needs root and setpriv, which drops its rights")
-        return
-    # A stack is read some time after the sample. If the thread has continued, it is discarded, unless
-    # it fits the sample by chance: the shares are not exact.
-    for _ in range(RECORDINGS):
-        data, failed = record("ruby", folder, "-F", "999", "ruby", PROGRAM, "0.7", "3", str(DEPTH),
-                              before=WITHOUT_RIGHTS)
-        found = stacks(data)
-        missing = [function for function in ("Object#takes_50", "Object#takes_30")
-                   if not any(function in stack for stack in found)]
-        total = sum(n for stack, n in found.items() if WORK in stack)
-        bad = sum(n for stack, n in found.items() if WORK in stack and wrong_stack(stack))
-        wrong = failed or (f"no samples of {missing}" if missing else "")
-        if not wrong and bad > 0.25 * total + 2:
-            wrong = f"{bad} of {total} stacks are wrong"
-        if not wrong:
-            break
-    report.result(f"{name}: functions", wrong)
 
 
 # --- stoke stacks -------------------------------------------------------------------------------
@@ -159,13 +135,6 @@ def version():
     return out.decode() if status == 0 else ""
 
 
-def may_trace():
-    with subprocess.Popen(["sleep", str(tap.TIMEOUT)]) as process:
-        _, _, err = tap.run([tap.STOKE, "stacks", str(process.pid)])
-        process.kill()
-    return b"cannot attach" not in err and b"not accessible" not in err
-
-
 def main():
     report = tap.Tap()
     if not shutil.which("ruby") or not version().startswith("ruby 3.1."):
@@ -177,7 +146,7 @@ def main():
             check_victim(report)
         else:
             report.skip("stoke stacks", "no right to trace processes")
-        check_outside(report, folder)
+        check_outside(report, "ruby", folder, KNOWN, wrong_stack, "ruby", PROGRAM, "0.7", "3", str(DEPTH))
         data, _ = record("ruby", folder, "ruby", PROGRAM, "0.2", "1", "1")
         if b"read from outside" in tap.run([tap.STOKE, "info", data])[1]:
             report.skip("Ruby by eBPF", "eBPF is not possible")

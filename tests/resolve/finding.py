@@ -226,6 +226,11 @@ def check_dwz(report, folder):
     report.result("dwz's file is missing: reported, and all frames have names",
                   "" if "hidden_function" in out and "common.dbg" in err and
                   "[unknown]_[i]" not in out and ";;" not in out else err + out[:1000])
+    case.run("objcopy", "--strip-debug", "--keep-section=.gnu_debugaltlink", "app")
+    case.record()
+    _, err = case.fold()
+    report.result("a program without debug information, as Debian ships it, does not miss it",
+                  err if "common.dbg" in err else "")
 
 
 def check_kernel(report, folder):

@@ -137,8 +137,11 @@ static void unwind_live(struct moment *s)
 static _Unwind_Reason_Code on_frame(struct _Unwind_Context *context, void *arg)
 {
     struct moment *s = arg;
-    uint64_t pc = _Unwind_GetIP(context);
-    bool begun = s->truth_count || pc == s->registers[8];
+    int interrupted = 0;
+    uint64_t pc = _Unwind_GetIPInfo(context, &interrupted);
+    /* The timer may interrupt the signal trampoline at the very address to which the
+     * timer's own handler returns: only the second of the two is the interrupted frame. */
+    bool begun = s->truth_count || (interrupted && pc == s->registers[8]);
     if (begun && pc && s->truth_count < FRAMES)
         s->truth[s->truth_count++] = pc;
     return _URC_NO_REASON;

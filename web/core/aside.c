@@ -29,7 +29,7 @@ static size_t bytes_shown(void)
     return bytes;
 }
 
-void forget_aside(void)
+static void free_aside(void)
 {
     for (unsigned i = 0; i < CHART_COUNT; i++)
         chart_deinit(&aside.charts[i]);
@@ -40,6 +40,38 @@ void forget_aside(void)
     waits_deinit(&aside.waits);
     shown_deinit(&aside.shown);
     aside = (struct aside){0};
+}
+
+void forget_aside(void)
+{
+    aside.made = false;
+    if (!core.shown.borrows)
+        free_aside();
+}
+
+void forget_unused_aside(void)
+{
+    if (!aside.made)
+        free_aside();
+}
+
+static bool same_settings(const struct show_settings *a, const struct show_settings *b)
+{
+    return a->event == b->event && a->count == b->count &&
+           a->without_idle == b->without_idle && a->by_process == b->by_process;
+}
+
+const struct shown *shown_whole(const struct show_settings *settings)
+{
+    const struct profile *whole = whole_profile();
+    if (core.shown.p == whole && !core.shown.changes.made)
+        return same_settings(&core.settings, settings) && bytes_shown() <= ASIDE_MOST
+                   ? &core.shown
+                   : NULL;
+    return aside.made && aside.shown.p == whole &&
+                   same_settings(&aside.settings, settings)
+               ? &aside.shown
+               : NULL;
 }
 
 void set_aside(void)
@@ -72,9 +104,7 @@ void set_aside(void)
 
 bool take_back(const struct show_settings *settings)
 {
-    if (!aside.made || aside.settings.event != settings->event ||
-        aside.settings.count != settings->count ||
-        aside.settings.by_process != settings->by_process)
+    if (!aside.made || !same_settings(&aside.settings, settings))
         return false;
     retire(&core.filtered);
     forget_shown();

@@ -2,8 +2,8 @@
 /* Processes and threads as the outermost levels of the trees: no node then has callees of
  * two programs. Only the trees have them; the samples keep their stacks. */
 #include "base/array.h"
+#include "base/limits.h"
 #include "base/sort.h"
-#include "base/trie.h"
 #include "web/core/core.h"
 #include "web/core/label_process.h"
 
@@ -11,7 +11,9 @@ struct grouping {
     struct shown *shown;
     struct arena scratch;
     uint64_t *samples; /* by thread of the profile: samples of the event */
-    uint32_t *order;   /* threads with samples; twice their number */
+    uint64_t *all_samples;
+    struct idmap mains; /* by process ID: its main thread, plus 1 */
+    uint32_t *order;    /* threads with samples; twice their number */
     size_t count;
     string_id *name;    /* by thread: the name of its process */
     string_id *process; /* by thread: labels of the levels, or 0 */
@@ -46,25 +48,51 @@ static bool before_by_id(const void *context, uint32_t x, uint32_t y)
     return a->tid != b->tid ? a->tid < b->tid : a->name < b->name;
 }
 
+static bool is_main(const struct thread *t)
+{
+    return t->tid == t->pid && t->tid != ID_NONE;
+}
+
+/* Main threads with the name that they had in most samples. One may have no sample of the event: it
+ * waited. */
+static bool find_mains(struct grouping *g)
+{
+    const struct profile *p = g->shown->p;
+    for (uint32_t i = 1; i < p->thread_count; i++) {
+        if (!is_main(&p->threads[i]))
+            continue;
+        uint64_t *known = idmap_put(&g->mains, &g->scratch, (uint64_t)p->threads[i].pid);
+        if (!known)
+            return false;
+        if (!*known || g->all_samples[i] > g->all_samples[*known - 1])
+            *known = i + 1U;
+    }
+    return true;
+}
+
 static bool list_threads(struct grouping *g)
 {
     const struct profile *p = g->shown->p;
     size_t n = p->thread_count;
     g->samples = arena_zalloc(&g->scratch, n + 1, sizeof *g->samples);
+    g->all_samples = arena_zalloc(&g->scratch, n + 1, sizeof *g->all_samples);
     g->order = arena_alloc(&g->scratch, 2 * (n + 1) * sizeof *g->order);
     g->name = arena_zalloc(&g->scratch, n + 1, sizeof *g->name);
     g->process = arena_zalloc(&g->scratch, n + 1, sizeof *g->process);
     g->thread = arena_zalloc(&g->scratch, n + 1, sizeof *g->thread);
     if (g->scratch.failed)
         return false;
-    for (size_t i = 0; i < p->sample_count; i++)
-        if (shown_has(g->shown, p->samples[i].event))
-            g->samples[p->samples[i].thread] += p->samples[i].count;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        g->all_samples[s->thread] += s->count;
+        if (shown_has(g->shown, s->event))
+            g->samples[s->thread] += s->count;
+    }
     for (uint32_t i = 1; i < n; i++)
         if (g->samples[i])
             g->order[g->count++] = i;
     sort_u32(g->order, g->count, g->order + g->count, before_by_id, g);
-    return true;
+    return find_mains(g);
 }
 
 /* Sets the name of each process: that of its main thread, otherwise of the thread with
@@ -74,19 +102,15 @@ static size_t name_processes(struct grouping *g)
     size_t processes = 0;
     for (size_t i = 0, end; i < g->count; i = end) {
         uint32_t best = g->order[i];
-        bool main = false;
         for (end = i; end < g->count &&
                       (end == i || same_process(thread_of(g, end), thread_of(g, i)));
-             end++) {
-            const struct thread *t = thread_of(g, end);
-            bool is_main = t->tid == t->pid && t->tid != ID_NONE;
-            if (is_main > main ||
-                (is_main == main && g->samples[g->order[end]] > g->samples[best])) {
+             end++)
+            if (g->samples[g->order[end]] > g->samples[best])
                 best = g->order[end];
-                main = is_main;
-            }
-        }
         int64_t pid = thread_of(g, i)->pid;
+        const uint64_t *main = idmap_find(&g->mains, (uint64_t)pid);
+        if (main)
+            best = (uint32_t)*main - 1;
         string_id name = is_label_process(pid) ? label_process_name(g->shown->p, pid) : 0;
         if (!name)
             name = g->shown->p->threads[best].name;
@@ -97,12 +121,22 @@ static size_t name_processes(struct grouping *g)
     return processes;
 }
 
-/* A label that no function, process or thread has: the text, with a suffix if it is in use. */
-static string_id add_label(struct grouping *g, struct output *text, const char *suffix)
+/* A label that no function, process or thread has: the text; if it is in use, with " (thread)", then
+ * with " (thread 2)". */
+static string_id add_label(struct grouping *g, struct output *text, const char *kind)
 {
     struct strings *labels = &g->shown->paths.labels;
-    while (strings_find(labels, output_contents(text)))
-        output_text(text, suffix);
+    size_t name = text->used;
+    for (unsigned n = 1; strings_find(labels, output_contents(text)); n++) {
+        text->used = name;
+        output_text(text, " (");
+        output_text(text, kind);
+        if (n > 1) {
+            output_text(text, " ");
+            output_u64(text, n);
+        }
+        output_text(text, ")");
+    }
     return strings_add(labels, output_contents(text));
 }
 
@@ -156,7 +190,7 @@ static bool label_process(struct grouping *g, size_t first, size_t stop,
         output_text(text, " \xc3\x97"); /* a multiplication sign */
         output_u64(text, pids);
     }
-    string_id process = add_label(g, text, " (process)");
+    string_id process = add_label(g, text, "process");
     if (!add_owner(g, process, true, first, stop - first))
         return false;
     for (size_t i = first, end; i < stop; i = end) {
@@ -169,7 +203,7 @@ static bool label_process(struct grouping *g, size_t first, size_t stop,
         write_name(g, text, g->shown->p->threads[best].name);
         write_id(g, text, thread_of(g, i)->tid);
         if (threads > 1 && pids <= PIDS_MOST &&
-            (!(label = add_label(g, text, " (thread)")) ||
+            (!(label = add_label(g, text, "thread")) ||
              !add_owner(g, label, false, i, end - i)))
             return false;
         for (size_t k = i; k < end; k++) {
@@ -233,109 +267,181 @@ size_t process_numbers(const struct profile *p, event_id event, int64_t *numbers
     return processes;
 }
 
+/* Their labels are ascending: each was new when its owner was added. */
 const struct owner *owner_of(const struct shown *s, string_id label)
 {
-    for (size_t i = 0; i < s->owner_count; i++)
-        if (s->owners[i].label == label)
-            return &s->owners[i];
-    return NULL;
+    size_t low = 0, high = s->owner_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->owners[middle].label < label)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->owner_count && s->owners[low].label == label ? &s->owners[low] : NULL;
 }
 
 /* --- The tree ------------------------------------------------------------------------- */
 
-struct grafting {
-    struct shown *shown;
-    struct arena scratch;
-    struct trie nodes; /* keys are labels */
-    bool caches; /* condensed rows, which have a CPU but no time, are pairs already */
-    struct trie pairs; /* outermost node and path */
-    uint32_t *node_of_pair;
-    size_t pair_cap;
-    string_id *climb; /* labels, leaf first */
-    size_t climb_cap;
-    uint32_t *root_of_thread; /* node + 1; 0: not made yet */
-    uint32_t last_thread, last_path, last_node;
+struct path_in_root {
+    uint32_t root; /* number + 1 */
+    uint32_t node;
 };
 
-/* The node of the thread, or of its process. */
-static uint32_t root_of(struct grafting *g, thread_id thread)
+struct rooted {
+    uint32_t sample, path;
+};
+
+/* The nodes are made root by root: a path is then one node, found without a search. */
+struct grafting {
+    struct shown *shown;
+    bool has_parts;
+    struct arena scratch;
+    struct trie_node *nodes; /* keys are labels */
+    size_t count, cap;
+    uint32_t *node_of_label;  /* of processes and threads; 0: not made yet */
+    uint32_t *root_of_thread; /* number + 1; 0: none of its samples is shown */
+    uint32_t *nodes_of_roots;
+    size_t root_count;
+    struct rooted *rooted; /* by root, then as they come */
+    size_t *first;         /* by root */
+    uint32_t *node_of_sample;
+    struct path_in_root *of_path;
+    uint32_t *climb; /* paths without a node, innermost first */
+};
+
+#define NODES_FIRST ((size_t)1 << 18) /* room that is made at once, at most */
+
+/* Returns the parent if there are too many nodes, or out of memory. */
+static uint32_t add_node(struct grafting *g, uint32_t parent, string_id label)
 {
-    const struct shown *s = g->shown;
-    uint32_t root = 0;
-    if (g->root_of_thread[thread])
-        return g->root_of_thread[thread] - 1;
-    if (s->process_of_thread[thread])
-        root = trie_child(&g->nodes, root, s->process_of_thread[thread]);
-    if (s->thread_label_of_thread[thread])
-        root = trie_child(&g->nodes, root, s->thread_label_of_thread[thread]);
-    g->root_of_thread[thread] = root + 1;
-    return root;
+    if (g->count >= limits_default.frames ||
+        !ARRAY_RESERVE(&g->shown->arena, g->nodes, g->cap, g->count + 1))
+        return parent;
+    g->nodes[g->count] = (struct trie_node){parent, label};
+    return (uint32_t)g->count++;
 }
 
-/* The path below the outermost node. */
-static uint32_t climb_path(struct grafting *g, uint32_t node, uint32_t path)
+/* The node of a process or thread; a label of 0 has none. */
+static uint32_t owner_node(struct grafting *g, uint32_t parent, string_id label)
+{
+    if (!label)
+        return parent;
+    if (!g->node_of_label[label])
+        g->node_of_label[label] = add_node(g, parent, label);
+    return g->node_of_label[label];
+}
+
+/* Threads with the same node, such as those of short-lived processes, have one root. */
+static void add_root(struct grafting *g, thread_id thread, uint32_t *root_of_node)
+{
+    const struct shown *s = g->shown;
+    uint32_t node = owner_node(g, 0, s->process_of_thread[thread]);
+    node = owner_node(g, node, s->thread_label_of_thread[thread]);
+    if (!root_of_node[node]) {
+        g->nodes_of_roots[g->root_count++] = node;
+        root_of_node[node] = (uint32_t)g->root_count;
+    }
+    g->root_of_thread[thread] = root_of_node[node];
+}
+
+/* Makes the roots, in the order of their first samples, and counts their samples, in
+ * first[root + 1]. */
+static bool add_roots(struct grafting *g)
+{
+    const struct profile *p = g->shown->p;
+    size_t threads = p->thread_count + 1;
+    size_t most = p->sample_count < NODES_FIRST ? p->sample_count : NODES_FIRST;
+    uint32_t *root_of_node = arena_zalloc(&g->scratch, 2 * threads, sizeof *root_of_node);
+    g->root_of_thread = arena_zalloc(&g->scratch, threads, sizeof *g->root_of_thread);
+    g->nodes_of_roots = arena_zalloc(&g->scratch, threads, sizeof *g->nodes_of_roots);
+    g->first = arena_zalloc(&g->scratch, threads + 2, sizeof *g->first);
+    g->node_of_label =
+        arena_zalloc(&g->scratch, g->shown->paths.labels.count, sizeof *g->node_of_label);
+    if (g->scratch.failed || !ARRAY_RESERVE(&g->shown->arena, g->nodes, g->cap, most + 1))
+        return false;
+    add_node(g, 0, 0);
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *sample = &p->samples[i];
+        if (!shown_has(g->shown, sample->event))
+            continue;
+        if (!g->root_of_thread[sample->thread])
+            add_root(g, sample->thread, root_of_node);
+        g->first[g->root_of_thread[sample->thread] + 1]++;
+    }
+    return !g->shown->arena.failed;
+}
+
+static bool sort_by_root(struct grafting *g)
+{
+    const struct shown *s = g->shown;
+    const struct profile *p = s->p;
+    g->rooted = arena_alloc(&g->scratch, (p->sample_count + 1) * sizeof *g->rooted);
+    for (size_t r = 1; r < g->root_count + 2; r++)
+        g->first[r] += g->first[r - 1];
+    for (size_t i = 0; g->rooted && i < p->sample_count; i++) {
+        const struct sample *sample = &p->samples[i];
+        if (shown_has(s, sample->event))
+            g->rooted[g->first[g->root_of_thread[sample->thread]]++] =
+                (struct rooted){(uint32_t)i, path_of_stack(&s->paths, sample->stack)};
+    }
+    return g->rooted != NULL;
+}
+
+/* The node of a path below the root. */
+static uint32_t node_of(struct grafting *g, uint32_t root, uint32_t path)
 {
     const struct paths *paths = &g->shown->paths;
     size_t depth = 0;
-    for (uint32_t at = path; at; at = paths->nodes[at].parent) {
-        if (!ARRAY_RESERVE(&g->scratch, g->climb, g->climb_cap, depth + 1))
-            return node;
-        g->climb[depth++] = path_label(paths, at);
+    uint32_t at = path;
+    for (; at && g->of_path[at].root != root; at = paths->nodes[at].parent)
+        g->climb[depth++] = at;
+    uint32_t node = at ? g->of_path[at].node : g->nodes_of_roots[root - 1];
+    while (depth-- > 0) {
+        node = add_node(g, node, path_label(paths, g->climb[depth]));
+        g->of_path[g->climb[depth]] = (struct path_in_root){root, node};
     }
-    while (depth-- > 0)
-        node = trie_child(&g->nodes, node, g->climb[depth]);
     return node;
 }
 
-static uint32_t node_of(struct grafting *g, thread_id thread, uint32_t path)
+static bool make_nodes(struct grafting *g)
 {
-    if (thread == g->last_thread && path == g->last_path)
-        return g->last_node;
-    uint32_t root = root_of(g, thread);
-    if (!g->caches)
-        return climb_path(g, root, path);
-    uint32_t pair = trie_child(&g->pairs, root, path);
-    if (!ARRAY_RESERVE_ZEROED(&g->scratch, g->node_of_pair, g->pair_cap, pair + 1))
-        return root;
-    if (!g->node_of_pair[pair])
-        g->node_of_pair[pair] = climb_path(g, root, path);
-    g->last_thread = thread;
-    g->last_path = path;
-    return g->last_node = g->node_of_pair[pair];
+    const struct shown *s = g->shown;
+    g->of_path = arena_zalloc(&g->scratch, s->paths.count, sizeof *g->of_path);
+    g->climb = arena_alloc(&g->scratch, s->paths.count * sizeof *g->climb);
+    g->node_of_sample = arena_alloc(g->has_parts ? &g->shown->arena : &g->scratch,
+                                    (s->p->sample_count + 1) * sizeof *g->node_of_sample);
+    if (!g->of_path || !g->climb || !g->node_of_sample)
+        return false;
+    size_t i = 0;
+    for (uint32_t root = 1; root <= g->root_count; root++)
+        for (; i < g->first[root]; i++)
+            g->node_of_sample[g->rooted[i].sample] = node_of(g, root, g->rooted[i].path);
+    return !s->arena.failed;
 }
 
-static bool reserve_weights(struct shown *s, size_t nodes, size_t *cap, size_t *base_cap)
+static bool add_weights(struct grafting *g, shown_add add)
 {
-    return ARRAY_RESERVE_ZEROED(&s->arena, s->self, *cap, nodes) &&
-           (!s->base || ARRAY_RESERVE_ZEROED(&s->arena, s->base_self, *base_cap, nodes));
+    struct shown *s = g->shown;
+    s->self = arena_zalloc(&s->arena, g->count, sizeof *s->self);
+    if (s->base)
+        s->base_self = arena_zalloc(&s->arena, g->count, sizeof *s->base_self);
+    if (s->arena.failed)
+        return false;
+    for (size_t i = 0; i < s->p->sample_count; i++)
+        if (shown_has(s, s->p->samples[i].event))
+            add(s, &s->p->samples[i], g->node_of_sample[i]);
+    return true;
 }
 
-bool owners_graft(struct shown *s, shown_add add)
+bool owners_graft(struct shown *s, bool has_parts, shown_add add)
 {
-    struct grafting g = {.shown = s, .last_thread = NONE};
-    const struct sample *first = s->p->samples;
-    g.caches = s->p->sample_count && (first->time != TIME_NONE || first->cpu == CPU_NONE);
-    size_t cap = 0, base_cap = 0;
-    g.root_of_thread =
-        arena_zalloc(&g.scratch, s->p->thread_count + 1, sizeof *g.root_of_thread);
-    bool ok = g.root_of_thread && trie_init(&g.nodes, &s->arena) &&
-              trie_init(&g.pairs, &g.scratch) && reserve_weights(s, 1, &cap, &base_cap);
-    for (size_t i = 0; ok && i < s->p->sample_count; i++) {
-        const struct sample *sample = &s->p->samples[i];
-        if (!shown_has(s, sample->event))
-            continue;
-        uint32_t path = path_of_stack(&s->paths, sample->stack);
-        uint32_t node = node_of(&g, sample->thread, path);
-        ok = reserve_weights(s, g.nodes.count, &cap, &base_cap);
-        if (ok)
-            add(s, sample, node);
-    }
-    trie_seal(&g.nodes);
-    trie_seal(&g.pairs);
-    s->nodes = g.nodes.nodes;
-    s->node_count = g.nodes.count;
+    struct grafting g = {.shown = s, .has_parts = has_parts};
+    bool ok = add_roots(&g) && sort_by_root(&g) && make_nodes(&g) && add_weights(&g, add);
+    s->nodes = g.nodes;
+    s->node_count = g.count;
     s->label_of_key = NULL;
-    ok = ok && !s->arena.failed && !g.scratch.failed;
+    s->node_of_row = has_parts ? g.node_of_sample : NULL;
     arena_deinit(&g.scratch);
     return ok;
 }

@@ -157,7 +157,7 @@ int EXPORT(core_box)(uint32_t kind, uint32_t box)
     if (kind >= CHART_COUNT || !need_chart(kind) || !need_functions())
         return end_reply(false);
     const struct chart *c = &core.charts[kind];
-    if (box >= c->count)
+    if (!chart_has(c, box))
         return end_reply(error_set(&core.err, "no such box"));
     reply_box(&w, c, box);
     return end_reply(true);
@@ -203,7 +203,7 @@ uint32_t EXPORT(core_step)(uint32_t kind, uint32_t box, uint32_t way)
     if (kind >= CHART_COUNT || !core.charts[kind].made)
         return NONE;
     struct chart *c = &core.charts[kind];
-    if (box >= c->count)
+    if (!chart_has(c, box))
         return first_box(c);
     uint32_t row = row_of(c, box);
     if (way == 2)
@@ -239,8 +239,8 @@ uint32_t EXPORT(core_next_match)(uint32_t kind, uint32_t box, int back)
     if (kind >= CHART_COUNT || !core.charts[kind].made || !core.search.matches)
         return NONE;
     struct chart *c = &core.charts[kind];
-    uint32_t start = box < c->count ? row_of(c, box) : 0;
-    uint32_t passed = box < c->count ? box : NONE;
+    uint32_t start = chart_has(c, box) ? row_of(c, box) : 0;
+    uint32_t passed = chart_has(c, box) ? box : NONE;
     if (passed == NONE && back && c->rows)
         start = c->rows - 1;
     for (uint32_t i = 0; i <= c->rows && c->rows; i++, passed = NONE) {

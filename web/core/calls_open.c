@@ -113,6 +113,16 @@ int EXPORT(core_finish)(uint32_t slot)
     return end_reply(true);
 }
 
+/* One of the compared profiles: 0 after, 1 before. */
+int EXPORT(core_opened)(uint32_t slot)
+{
+    struct json_writer w = begin_reply();
+    if (slot >= PROFILES || !core.opened[slot])
+        return end_reply(error_set(&core.err, "nothing is open"));
+    reply_profile(&w, core.opened[slot], core.opened[slot]);
+    return end_reply(true);
+}
+
 /* Ends the comparison. */
 int EXPORT(core_alone)(void)
 {

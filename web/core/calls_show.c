@@ -7,11 +7,15 @@ static void reply_shown(struct json_writer *w)
     const struct shown *s = &core.shown;
     const struct event *e = &s->p->events[s->event];
     bool compared = s->changes.made;
+    double left = s->changes.idle[0] + s->changes.idle[1]; /* of a comparison */
     json_begin(w, JSON_OBJECT);
     json_member_double(w, "total", s->total);
     json_member_double(w, "base_total", s->base_total);
     json_member_double(w, "unnamed", s->unnamed);
-    json_member_double(w, "idle", s->idle);
+    json_member_double(w, "idle", left > 0 ? s->changes.idle[1] : s->idle);
+    json_member_double(w, "base_idle", s->changes.idle[0]);
+    json_put_key(w, "idle_left");
+    json_put_bool(w, left > 0 || (s->idle_left && s->idle > 0));
     json_member_u64(w, "event", compared ? s->changes.event : s->event);
     json_member_str(w, "unit",
                     s->count ? STR("samples") : str_of(unit_name((enum unit)e->unit)));
@@ -31,10 +35,11 @@ static bool is_empty(struct str filters)
 
 /* The profile to show, which core_show owns; NULL with the error set. *rows: it is condensed, of
  * the samples of *range. */
-static struct profile *profile_to_show(struct comparison *c, struct str filters,
-                                       event_id event, bool *rows,
+static struct profile *profile_to_show(struct comparison *c,
+                                       const struct comparison_options *o, bool *rows,
                                        struct sample_range *range)
 {
+    struct str filters = o->filters;
     struct profile *before = core.opened[1], *after = core.opened[0];
     bool condensed = !before && need_condensed();
     *range = (struct sample_range){0, after->sample_count};
@@ -49,18 +54,36 @@ static struct profile *profile_to_show(struct comparison *c, struct str filters,
     if (!before)
         return filter_apply(after, need_rows() ? &core.rows : NULL, filters, false,
                             &core.err);
-    if (!comparison_init(c, before, after, filters, event, &core.err))
+    if (!comparison_init(c, before, after, o, &core.err))
         return NULL;
-    bool same = c->sides[0] == before && c->sides[1] == after && event <= 1;
+    bool same = c->sides[0] == before && c->sides[1] == after && o->event <= 1;
     return same ? core.both : comparison_profile(c, &core.err);
 }
 
-static bool init_shown(struct shown *s, const struct profile *p,
-                       const struct comparison *c, event_id event, int count,
-                       int by_process)
+/* Rows of a span, of which all is known but the weights. */
+static const struct shown *whole_of(const struct profile *p,
+                                    const struct show_settings *settings)
 {
-    return shown_init(s, p, event, count, by_process, &core.err) &&
-           (!c->sides[0] || changes_init(&s->changes, c, s, &core.err));
+    const struct profile *whole = whole_profile();
+    bool part = p != whole && whole != core.opened[0] && p->stacks == whole->stacks;
+    return part ? shown_whole(settings) : NULL;
+}
+
+static bool init_shown(struct shown *s, const struct profile *p,
+                       const struct comparison *c, event_id event,
+                       const struct show_settings *settings)
+{
+    const struct shown_options options = {event, settings->count, settings->by_process,
+                                          settings->without_idle,
+                                          core.condensed && p == &core.condensed->rows};
+    const struct shown *whole = whole_of(p, settings);
+    if (whole)
+        return shown_part(s, whole, p) || error_memory(&core.err);
+    bool ok = shown_init(s, p, &options, &core.err) &&
+              (!c->sides[0] || changes_init(&s->changes, c, s, &core.err));
+    if (ok)
+        s->changes.by_weight = settings->by_weight;
+    return ok;
 }
 
 /* The event of the opened profile in the filtered one, which lacks events without samples:
@@ -79,6 +102,7 @@ static bool is_opened(const struct profile *p)
 }
 
 #define PREPARE_LAST 4
+#define PREPARED_ROWS 128 /* in time order: at least what a window shows at first */
 
 /* A step that prepares a view of the whole profile. */
 static bool prepare_view(uint32_t step)
@@ -89,7 +113,8 @@ static bool prepare_view(uint32_t step)
     case 2:
         return need_chart(TREE_UP);
     case 3:
-        return need_chart(CHART_TIME);
+        return need_chart(CHART_TIME) &&
+               chart_need(&core.charts[CHART_TIME], 0, PREPARED_ROWS, &core.err);
     default:
         return need_functions();
     }
@@ -103,7 +128,7 @@ int EXPORT(core_prepare)(uint32_t step)
     bool whole = core.shown.p && core.shown.p == whole_profile(), ok = true;
     if (step == 0) {
         need_condensed();
-        ok = need_rows();
+        ok = need_rows() && (tracks_prepare(&core.tracks[0]) || error_memory(&core.err));
     } else if (whole) {
         ok = prepare_view(step);
     }
@@ -118,14 +143,15 @@ void EXPORT(core_plain)(int plain)
 }
 
 /* Applies the filters (JSON), and selects an event (0: the first) as the weight, or
- * the count of samples; `by_process` as in shown_init. If it fails, the shown profile does
- * not change. */
+ * the count of samples; `by_process` and `without_idle` as in shown_init, `by_weight` as in struct
+ * changes. If it fails, the shown profile does not change. */
 int EXPORT(core_show)(const char *filters, uint32_t length, uint32_t event, int count,
-                      int by_process)
+                      int by_process, int by_weight, int without_idle)
 {
     struct json_writer w = begin_reply();
     struct comparison compared = {0};
-    struct show_settings settings = {event, count != 0, by_process != 0};
+    struct show_settings settings = {event, count != 0, by_process != 0,
+                                     without_idle != 0, by_weight != 0};
     struct shown shown;
     if (!core.opened[0])
         return end_reply(error_set(&core.err, "nothing is open"));
@@ -135,10 +161,10 @@ int EXPORT(core_show)(const char *filters, uint32_t length, uint32_t event, int 
     }
     struct sample_range range;
     bool rows;
-    struct profile *p =
-        profile_to_show(&compared, (struct str){filters, length}, event, &rows, &range);
-    bool ok =
-        p && init_shown(&shown, p, &compared, event_in(p, event), count, by_process);
+    const struct comparison_options options = {(struct str){filters, length}, event,
+                                               settings.without_idle};
+    struct profile *p = profile_to_show(&compared, &options, &rows, &range);
+    bool ok = p && init_shown(&shown, p, &compared, event_in(p, event), &settings);
     comparison_deinit(&compared);
     if (!ok) {
         if (p)

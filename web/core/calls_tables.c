@@ -90,6 +90,21 @@ int EXPORT(core_children)(uint32_t kind, uint32_t node)
     return end_reply(true);
 }
 
+/* The callers and the callees of the selected function, at most `most` each: an array of both. */
+int EXPORT(core_neighbours)(uint32_t most)
+{
+    struct json_writer w = begin_reply();
+    bool ok = true;
+    json_begin(&w, JSON_ARRAY);
+    for (enum tree_kind kind = TREE_CALLERS; ok && kind <= TREE_CALLEES; kind++) {
+        struct neighbours_of of = {&core.trees[kind], core.chosen, most};
+        ok = need_tree_rows(kind) &&
+             reply_neighbours(&w, &core.shown, &core.functions, &of, &core.err);
+    }
+    json_end(&w, JSON_ARRAY);
+    return end_reply(ok);
+}
+
 /* The first child of a node; 0: it has none. */
 static uint32_t first_child(const struct tree *t, uint32_t node)
 {

@@ -38,6 +38,44 @@ int EXPORT(core_tracks_draw)(const uint32_t *tracks, uint32_t count, double from
                                  &core.reply, &core.err));
 }
 
+#define EXPANDED_MOST ((size_t)1 << 20) /* samples that are made for a small picture */
+
+/* Whether the samples with their times are there, or made quickly. */
+static bool has_samples(void)
+{
+    return !core.shown_condensed || core.shown.p == &core.shown_condensed->rows ||
+           core.detailed.samples || core.range.to - core.range.from <= EXPANDED_MOST;
+}
+
+/* Whether it is known when the function ran, without a long search. */
+bool init_when(struct when_of *of, string_id label)
+{
+    *of = (struct when_of){.shown = &core.shown,
+                           .first = core.opened[0]->facts.time_first,
+                           .event = core.shown.event,
+                           .count = core.shown.count,
+                           .label = label};
+    return !core.shown.base && of->first != TIME_NONE && has_samples() &&
+           label < core.shown.paths.labels.count &&
+           core.shown.kind_of_label[label] < KIND_PROCESS;
+}
+
+/* Where the function ran in these tracks: what marked_draw writes. Nothing where it is not known. */
+int EXPORT(core_marked)(string_id label, const uint32_t *tracks, uint32_t count,
+                        double from, double to, uint32_t columns)
+{
+    begin_reply();
+    struct when_of of;
+    if (!need_shown() || !need_tracks(0))
+        return end_reply(false);
+    if (!init_when(&of, label))
+        return end_reply(true);
+    of.p = need_samples();
+    struct axis_part part = {from, to, columns};
+    return end_reply(of.p && marked_draw(&of, &core.tracks[0], tracks, count, &part,
+                                         &core.reply, &core.err));
+}
+
 /* Stacks the memory by function (0), module or thread; the reply is the new track. */
 int EXPORT(core_memory)(uint32_t by)
 {

@@ -5,7 +5,11 @@
 int EXPORT(core_summary)(void)
 {
     struct json_writer w = begin_reply();
-    return end_reply(need_shown() && reply_summary(&w, &core.shown, &core.err));
+    struct profile *compacted = NULL;
+    const struct profile *p = need_shown() ? need_compact(&compacted) : NULL;
+    bool ok = p && reply_summary(&w, p, &core.err);
+    profile_destroy(compacted);
+    return end_reply(ok);
 }
 
 /* Rows of the waits from `from` on, in the order of enum wait_sort. */
@@ -23,9 +27,10 @@ int EXPORT(core_heat)(double column, uint32_t rows)
 {
     struct json_writer w = begin_reply();
     const struct condensed *c = core.shown_condensed;
-    bool sums = c && core.shown.p == &c->rows && c->by_event && c->by_time;
+    bool sums = c && core.shown.p == &c->rows && c->by_event && c->by_time &&
+                !core.shown.idle_left;
     const struct heat_of of = {need_samples(), core.shown.event, core.shown.count,
-                               sums ? c : NULL};
+                               core.shown.idle_left != NULL, sums ? c : NULL};
     return end_reply(of.p && reply_heat(&w, &of, column, rows, &core.err));
 }
 
@@ -37,16 +42,31 @@ int EXPORT(core_heat_side)(double column, uint32_t rows, uint32_t side,
     struct comparison c = {0};
     if (side > 1 || !core.opened[0] || !core.opened[1])
         return end_reply(error_set(&core.err, "nothing is compared"));
-    bool ok =
-        comparison_init(&c, core.opened[1], core.opened[0], (struct str){filters, length},
-                        core.settings.event, &core.err);
+    const struct comparison_options o = {(struct str){filters, length},
+                                         core.settings.event, core.settings.without_idle};
+    bool ok = comparison_init(&c, core.opened[1], core.opened[0], &o, &core.err);
     if (ok) {
         const struct heat_of of = {c.sides[side], c.events[side], core.settings.count,
-                                   NULL};
+                                   false, NULL};
         ok = reply_heat(&w, &of, column, rows, &core.err);
     }
     comparison_deinit(&c);
     return end_reply(ok);
+}
+
+/* When a function ran: see reply_when. Null where it is not known. */
+int EXPORT(core_when)(string_id label, double from, double to, uint32_t columns)
+{
+    struct json_writer w = begin_reply();
+    struct when_of of;
+    if (!need_shown())
+        return end_reply(false);
+    if (!init_when(&of, label)) {
+        json_put_null(&w);
+        return end_reply(true);
+    }
+    of.p = need_samples();
+    return end_reply(of.p && reply_when(&w, &of, from, to, columns, &core.err));
 }
 
 /* The shown samples of an event of the opened profile by the values of a label. */

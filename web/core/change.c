@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comparing two profiles: each is filtered alone, so that filters by time, thread ID and CPU
  * have an effect, and its noise is measured. */
+#include "analysis/idle.h"
 #include "transform/transform.h"
 #include "web/core/core.h"
 #include "web/core/label_process.h"
@@ -17,19 +18,56 @@ static void choose_events(struct comparison *c, event_id event)
         c->events[0] = before->event_count > 1;
 }
 
+static bool is_busy(const struct profile *p, const struct sample *s, const void *context)
+{
+    return !sample_is_idle(p, s, context);
+}
+
+static double weight_of(const struct profile *p, event_id event)
+{
+    double weight = 0;
+    for (size_t i = 0; i < p->sample_count; i++)
+        weight += p->samples[i].event == event ? p->samples[i].weight : 0;
+    return weight;
+}
+
+/* Replaces the side by one without the time of idle CPUs, if there is some and it is not all. */
+static bool leave_idle(struct comparison *c, unsigned side, struct error *err)
+{
+    struct arena a = ARENA_INIT;
+    struct profile *p = c->sides[side], *busy = NULL, view;
+    event_id event = c->events[side];
+    const uint8_t *idle = frames_idle(p, &a);
+    bool ok = !idle || filter_rows(p, is_busy, idle, &a, &view);
+    double left = idle && ok ? weight_of(&view, event) : 0;
+    bool is_part = left > 0 && left < weight_of(p, event);
+    if (is_part && (busy = profile_compact(&view, err))) {
+        c->idle[side] = weight_of(p, event) - left;
+        c->events[side] =
+            profile_find_event(busy, profile_string(p, p->events[event].name));
+        c->sides[side] = busy;
+        if (p != c->opened[side])
+            profile_destroy(p);
+    }
+    ok = ok && !a.failed ? !is_part || busy : error_memory(err);
+    arena_deinit(&a);
+    return ok;
+}
+
 bool comparison_init(struct comparison *c, struct profile *before, struct profile *after,
-                     struct str filters, event_id event, struct error *err)
+                     const struct comparison_options *o, struct error *err)
 {
     *c = (struct comparison){.opened = {before, after}};
-    for (unsigned i = 0; i < 2; i++)
-        if (!(c->sides[i] = filter_apply(c->opened[i], NULL, filters, true, err)))
-            return false; /* one side may have no samples */
+    /* one side may have no samples */
+    if (!(c->sides[0] = filter_apply_before(before, o->filters, err)) ||
+        !(c->sides[1] = filter_apply(after, NULL, o->filters, true, err)))
+        return false;
     if (!c->sides[0]->sample_count && !c->sides[1]->sample_count) {
         error_set(err, "no samples remain in either profile");
         return error_hint(err, "remove the last filter");
     }
-    choose_events(c, event);
-    return true;
+    choose_events(c, o->event);
+    return !o->without_idle || (leave_idle(c, 0, err) && leave_idle(c, 1, err));
 }
 
 struct profile *comparison_profile(const struct comparison *c, struct error *err)
@@ -90,6 +128,7 @@ bool changes_init(struct changes *n, const struct comparison *c, const struct sh
             return false;
     }
     n->event = c->events[1];
+    memcpy(n->idle, c->idle, sizeof n->idle);
     return !n->arena.failed || error_memory(err);
 }
 
@@ -101,6 +140,13 @@ void changes_deinit(struct changes *n)
     *n = (struct changes){0};
 }
 
+static struct difference compare(const struct changes *n, string_id label, double before,
+                                 double after)
+{
+    return (n->by_weight ? noise_compare_weights : noise_compare)(
+        &n->sides[0], &n->sides[1], label, before, after);
+}
+
 /* --- Findings ---------------------------------------------------------------------- */
 
 /* The limit for one column of the functions. */
@@ -109,8 +155,7 @@ static double limit_of(const struct changes *n, const double *before, const doub
 {
     size_t count = 0;
     for (string_id label = 1; label < labels; label++) {
-        struct difference d =
-            noise_compare(&n->sides[0], &n->sides[1], label, before[label], after[label]);
+        struct difference d = compare(n, label, before[label], after[label]);
         if (!d.few)
             p[count++] = d.p;
     }
@@ -139,8 +184,7 @@ struct change change_of(const struct shown *s, string_id label, enum part part,
                         double before, double after)
 {
     const struct changes *n = &s->changes;
-    struct change c = {
-        .difference = noise_compare(&n->sides[0], &n->sides[1], label, before, after)};
+    struct change c = {.difference = compare(n, label, before, after)};
     const struct difference *d = &c.difference;
     c.verdict = d->few                  ? CHANGE_FEW
                 : d->p > n->limit[part] ? CHANGE_NOISE
@@ -202,7 +246,7 @@ void reply_comparison(struct json_writer *w, const struct shown *s,
         bool is = c.verdict == CHANGE_MORE || c.verdict == CHANGE_LESS;
         found += is ? (delta < 0 ? -delta : delta) : 0;
         count += is;
-        noise += is ? 0 : f->self[label] - f->base_self[label];
+        noise += is ? 0 : delta;
         others += !is && (f->self[label] > 0 || f->base_self[label] > 0);
     }
     json_begin(w, JSON_OBJECT);

@@ -92,6 +92,15 @@ bool chart_of_tree(struct chart *c, const struct tree *t, bool before, struct er
     return true;
 }
 
+void chart_hide_outermost(struct chart *c)
+{
+    if (c->rows < 2)
+        return;
+    c->rows--;
+    c->row_first++;
+    c->row_stop++;
+}
+
 void chart_deinit(struct chart *c)
 {
     if (!c->tree)

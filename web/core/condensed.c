@@ -20,6 +20,12 @@ struct condenser {
     uint32_t last; /* row + 1 of the sample before */
 };
 
+/* What a span has of a row. */
+struct row_part {
+    double weight;
+    int64_t count;
+};
+
 struct key {
     const struct sample *rows, *sample;
 };
@@ -162,25 +168,46 @@ void condensed_deinit(struct condensed *c)
     *c = (struct condensed){0};
 }
 
-/* Adds the sums of all samples before `at` to the rows, or subtracts them: those of the nearest
- * note, and the samples between it and `at`. */
-static void add_before(const struct condensed *c, size_t at, int sign,
-                       struct sample *rows)
+/* The sums of all samples before `at`: those of the nearest note, with the samples from
+ * `from` up to `to` added, or subtracted. */
+struct sums_before {
+    const struct row_sums *near;
+    size_t from, to;
+    int sign;
+};
+
+static struct sums_before sums_before(const struct condensed *c, size_t at)
 {
     size_t count = c->p->sample_count, near = (at + c->spacing / 2) / c->spacing;
     if (near >= c->sum_count || at == count)
         near = at == count ? c->sum_count - 1 : c->sum_count - 2;
-    const struct row_sums *sums = &c->sums[near];
     size_t from = near == c->sum_count - 1 ? count : near * c->spacing;
-    for (size_t i = 0; i < sums->rows; i++) {
-        rows[i].weight += sign * sums->weight[i];
-        rows[i].count += (uint64_t)((int64_t)sign * sums->count[i]);
+    return (struct sums_before){&c->sums[near], from < at ? from : at,
+                                from < at ? at : from, from < at ? 1 : -1};
+}
+
+/* Adds the samples between the note and the time, times `sign`. */
+static void add_rest(const struct condensed *c, const struct sums_before *before,
+                     int sign, struct row_part *parts)
+{
+    sign *= before->sign;
+    for (size_t i = before->from; i < before->to; i++) {
+        struct row_part *part = &parts[c->row_of[i]];
+        part->weight += sign * c->p->samples[i].weight;
+        part->count += sign * (int64_t)c->p->samples[i].count;
     }
-    int way = from < at ? sign : -sign;
-    for (size_t i = from < at ? from : at; i < (from < at ? at : from); i++) {
-        struct sample *row = &rows[c->row_of[i]];
-        row->weight += way * c->p->samples[i].weight;
-        row->count += (uint64_t)(way * (int64_t)c->p->samples[i].count);
+}
+
+/* Sets the parts to the differences of the notes. */
+static void subtract_notes(const struct row_sums *to, const struct row_sums *from,
+                           size_t rows, struct row_part *parts)
+{
+    memset(parts, 0, rows * sizeof *parts);
+    for (size_t i = 0; i < to->rows; i++)
+        parts[i] = (struct row_part){to->weight[i], to->count[i]};
+    for (size_t i = 0; i < from->rows; i++) {
+        parts[i].weight -= from->weight[i];
+        parts[i].count -= from->count[i];
     }
 }
 
@@ -188,23 +215,26 @@ bool condensed_span(const struct condensed *c, size_t from, size_t to, struct ar
                     struct profile *view)
 {
     size_t count = c->rows.sample_count, used = 0;
-    struct sample *rows = arena_alloc(a, (count + 1) * sizeof *rows);
-    if (!rows)
+    struct row_part *parts = arena_alloc(a, (count + 1) * sizeof *parts);
+    if (!parts)
         return false;
-    memcpy(rows, c->rows.samples, count * sizeof *rows);
-    for (size_t i = 0; i < count; i++) {
-        rows[i].weight = 0;
-        rows[i].count = 0;
+    struct sums_before last = sums_before(c, to), first = sums_before(c, from);
+    subtract_notes(last.near, first.near, count, parts);
+    add_rest(c, &last, 1, parts);
+    add_rest(c, &first, -1, parts);
+    struct sample *rows = arena_alloc(a, (count + 1) * sizeof *rows);
+    for (size_t i = 0; rows && i < count; i++) {
+        if (!parts[i].count)
+            continue;
+        rows[used] = c->rows.samples[i];
+        rows[used].weight = parts[i].weight;
+        rows[used++].count = (uint64_t)parts[i].count;
     }
-    add_before(c, to, 1, rows);
-    add_before(c, from, -1, rows);
-    for (size_t i = 0; i < count; i++)
-        if (rows[i].count)
-            rows[used++] = rows[i];
+    arena_release(a, parts, (count + 1) * sizeof *parts);
     *view = c->rows;
     view->samples = rows;
     view->sample_count = used;
-    return true;
+    return rows != NULL;
 }
 
 struct event_sums condensed_before(const struct condensed *c, event_id event, size_t at)

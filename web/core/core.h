@@ -99,12 +99,18 @@ struct tree {
 struct comparison {
     struct profile *opened[2], *sides[2];
     event_id events[2];
+    double idle[2]; /* left out: the weight of the events in which CPUs were idle */
 };
 
-/* Filters both. `event` is one of the profile after; the event before is the one with its
- * name. Both profiles must outlive the comparison. */
+struct comparison_options {
+    struct str filters;
+    event_id event; /* of the profile after; the event before is the one with its name */
+    bool without_idle; /* leaves out the time of idle CPUs, unless a side has no other */
+};
+
+/* Filters both. Both profiles must outlive the comparison. */
 bool comparison_init(struct comparison *c, struct profile *before, struct profile *after,
-                     struct str filters, event_id event, struct error *err);
+                     const struct comparison_options *o, struct error *err);
 void comparison_deinit(struct comparison *c);
 
 /* Without filters and with the first event. */
@@ -124,7 +130,10 @@ struct changes {
     struct noise sides[2];     /* before, after */
     struct str event_names[2]; /* owned */
     event_id event;            /* of the profile after */
-    double limit[2];           /* by enum part: the largest p that is a finding */
+    double idle[2];            /* as in struct comparison */
+    bool
+        by_weight; /* weights are compared instead of shares, in parts of the larger total */
+    double limit[2]; /* by enum part: the largest p that is a finding */
     size_t tested;
 };
 
@@ -167,7 +176,8 @@ struct shown {
     double *self, *base_self; /* by node; base_self is NULL without a comparison */
     double total, base_total;
     double unnamed;           /* of the total: in leaves without a name */
-    double idle;              /* of the total: in idle functions */
+    double idle;              /* of the total, or not in it: in idle functions */
+    const uint8_t *idle_left; /* by frame: not shown, as idle; NULL: all are shown */
     uint64_t samples;         /* of the event */
     frame_id *frame_of_label; /* the first frame of the label that has a file, otherwise
                                  the first; 0 for threads */
@@ -176,12 +186,27 @@ struct shown {
     struct changes changes;
     uint8_t
         *waits; /* by node: it contains the reason of a wait; NULL: none, or all wait */
+    uint32_t
+        *node_of_row; /* by sample of p, if parts of them may be shown; NULL: the path */
+    bool borrows;     /* its labels and nodes are those of another one */
 };
 
-/* With `by_process`, profiles of several processes begin with process and thread. */
-bool shown_init(struct shown *s, const struct profile *p, event_id event, bool count,
-                bool by_process, struct error *err);
+/* With `by_process`, profiles of several processes begin with process and thread. `without_idle`
+ * leaves out the time in which CPUs were idle, unless that is all; of a comparison, comparison_init
+ * does that. `has_parts`: shown_part may be called with it. */
+struct shown_options {
+    event_id event;
+    bool count, by_process, without_idle, has_parts;
+};
+
+bool shown_init(struct shown *s, const struct profile *p,
+                const struct shown_options *options, struct error *err);
 void shown_deinit(struct shown *s);
+
+/* `part` has samples with the tables of whole->p, and the number of their row in it as their CPU. The
+ * labels and nodes, some of which may have no weight then, are those of `whole`, which must
+ * outlive s. False if out of memory. */
+bool shown_part(struct shown *s, const struct shown *whole, const struct profile *part);
 double shown_weight(const struct shown *s, const struct sample *sample);
 
 static inline bool shown_has(const struct shown *s, event_id event)
@@ -193,6 +218,12 @@ static inline string_id shown_label(const struct shown *s, uint32_t node)
 {
     uint32_t key = s->nodes[node].key;
     return node == 0 ? 0 : s->label_of_key ? s->label_of_key[key] : key;
+}
+
+/* Whether samples end in the node. */
+static inline bool shown_weighs(const struct shown *s, uint32_t node)
+{
+    return s->self[node] != 0 || (s->base_self && s->base_self[node] != 0);
 }
 
 /* by_process.c: the labels of processes and threads; none if there is only one process.
@@ -216,10 +247,10 @@ uint32_t shared_name_in(const struct shown *s, string_id process, string_id labe
 /* The frame of the label in the process, or (also if the process is 0) anywhere. */
 frame_id frame_in(const struct shown *s, string_id process, string_id label);
 
-/* Makes the nodes, and adds each sample of the event to its node. False if out of
- * memory. */
+/* Makes the nodes, and adds each sample of the event to its node. With `has_parts`, sets
+ * node_of_row. False if out of memory. */
 typedef void (*shown_add)(struct shown *s, const struct sample *sample, uint32_t node);
-bool owners_graft(struct shown *s, shown_add add);
+bool owners_graft(struct shown *s, bool has_parts, shown_add add);
 
 /* `label` is the function of TREE_CALLERS and TREE_CALLEES. */
 bool tree_init(struct tree *t, const struct shown *s, enum tree_kind kind,
@@ -312,6 +343,14 @@ struct lane {
 /* With `before`, the boxes are as wide as the weights before. They have the same numbers
  * in both charts. */
 bool chart_of_tree(struct chart *c, const struct tree *t, bool before, struct error *err);
+
+/* The boxes of the first row remain, but are in no row. */
+void chart_hide_outermost(struct chart *c);
+
+static inline bool chart_has(const struct chart *c, uint32_t box)
+{
+    return box < c->count && c->rows && box >= c->row_first[0];
+}
 
 /* time.c: the samples of all threads on one axis, in ns; without times, in order, by
  * weight. `rows` has the sums of the samples by thread, event and stack: condensed rows, or the
@@ -443,7 +482,7 @@ enum verdict { CHANGE_NOISE, CHANGE_LESS, CHANGE_MORE, CHANGE_FEW };
 
 /* The change of a function, or of a part of it: a box, a node. */
 struct change {
-    struct difference difference; /* of shares */
+    struct difference difference; /* of shares, or of weights: see struct changes */
     enum verdict verdict;
 };
 
@@ -522,12 +561,12 @@ struct condensed {
     bool by_time; /* the samples are in the order of their times */
     struct profile
         rows;          /* the tables of p; a row has no time, and its number as its CPU */
-    uint32_t *row_of;  /* by sample */
-    uint32_t *longest; /* by row: the first sample with the largest weight */
+    uint32_t *row_of;  /* by sample: the number */
+    uint32_t *longest; /* by number: the first sample with the largest weight */
     size_t spacing;
     struct row_sums {
-        size_t rows; /* that there were by then */
-        double *weight;
+        size_t rows;    /* that there were by then */
+        double *weight; /* by number of the row */
         uint32_t *count;
     } * sums; /* of the samples before i * spacing; the last ones of all */
     size_t sum_count;
@@ -567,16 +606,32 @@ bool condensed_expand(const struct condensed *c, const struct profile *rows, siz
 struct profile *filter_apply(struct profile *from, const struct row_index *rows,
                              struct str filters, bool may_be_empty, struct error *err);
 
+/* The same for the profile before, in a comparison: filters by time have "before": [FROM, TO] if its
+ * times are others. It may have no samples. */
+struct profile *filter_apply_before(struct profile *from, struct str filters,
+                                    struct error *err);
+
+/* Makes `view` the profile with only the samples for which `stays` is true, which are in the arena. It
+ * owns nothing. False if out of memory. */
+typedef bool (*row_stays)(const struct profile *p, const struct sample *s,
+                          const void *context);
+bool filter_rows(const struct profile *p, row_stays stays, const void *context,
+                 struct arena *a, struct profile *view);
+
 /* A span of samples. */
 struct sample_range {
     size_t from, to;
 };
 
 /* The same for the condensed rows of a profile, of which only those of the span in *range
- * remain. Sets *done to false, with NULL, if one of the filters needs the samples. */
+ * remain. If nothing else is filtered, the result has all tables of the rows and only its samples
+ * are its own. Sets *done to false, with NULL, if one of the filters needs the samples. */
 struct profile *filter_condensed(const struct condensed *c, struct str filters,
                                  struct sample_range *range, bool *done,
                                  struct error *err);
+
+/* A profile with only what the samples need, such as every other filter makes. */
+struct profile *profile_compact(const struct profile *from, struct error *err);
 
 /* --- reply.c: JSON for the page ----------------------------------------------------- */
 
@@ -584,7 +639,7 @@ void reply_error(struct json_writer *w, const struct error *err);
 /* The events are those of another profile in a comparison. */
 void reply_profile(struct json_writer *w, const struct profile *p,
                    const struct profile *events);
-bool reply_summary(struct json_writer *w, const struct shown *s, struct error *err);
+bool reply_summary(struct json_writer *w, const struct profile *p, struct error *err);
 /* `process`: the label of the process whose function it is; 0: any. */
 void reply_function(struct json_writer *w, const struct shown *s,
                     const struct functions *f, string_id process, string_id label);
@@ -632,6 +687,7 @@ struct heat_of {
     const struct profile *p;
     event_id event;
     bool count;
+    bool without_idle;
     const struct condensed *sums; /* of p: its samples need not all be read; or NULL */
 };
 
@@ -639,6 +695,40 @@ struct heat_of {
  * weights, column by column, as JSON. False if there are no times. */
 bool reply_heat(struct json_writer *w, const struct heat_of *of, double column,
                 uint32_t rows, struct error *err);
+
+/* --- neighbours.c: callers and callees ------------------------------------------------- */
+
+struct neighbours_of {
+    const struct tree *tree; /* TREE_CALLERS or TREE_CALLEES of the function */
+    string_id label;
+    uint32_t most; /* rows */
+};
+
+/* The heaviest of the functions next to it in the tree, and the number of all. JSON. */
+bool reply_neighbours(struct json_writer *w, const struct shown *s,
+                      const struct functions *f, const struct neighbours_of *of,
+                      struct error *err);
+
+/* --- when.c: the time of a function --------------------------------------------------- */
+
+struct when_of {
+    const struct shown *shown;
+    const struct profile *p; /* its samples, with their times */
+    uint64_t first;          /* the time of 0 */
+    event_id event;
+    bool count; /* of samples, not their weights */
+    string_id label;
+};
+
+#define WHEN_SAMPLES_READ \
+    ((size_t)1 << 20) /* of more, every second or third one is read */
+
+/* By stack: 1 if the function is in it. NULL if out of memory. */
+uint8_t *when_stacks(const struct when_of *of, struct arena *a);
+
+/* The weight of the function's samples in each of the equal columns of a span (ns). JSON. */
+bool reply_when(struct json_writer *w, const struct when_of *of, double from, double to,
+                uint32_t columns, struct error *err);
 
 /* --- histogram.c: the values of a label ---------------------------------------------- */
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/number.h"
 #include "transform/suppressions.h"
 #include "transform/transform.h"
 #include "web/core/core.h"
+#include <stdlib.h>
 
 #define FILTERS_MAX 256
 
@@ -10,6 +12,8 @@ struct filter {
     struct str verb, text;
     bool exact; /* the text is a name, not a pattern */
     double from, to;
+    double before[2]; /* the same two of the profile before, if they differ */
+    bool has_before;
 };
 
 static const char *terminated(struct arena *a, struct str s)
@@ -167,10 +171,22 @@ static bool set_options(struct transform_options *o, const struct filter *f,
     return true;
 }
 
+/* [FROM, TO] */
+static void read_before(struct json *j, struct filter *f)
+{
+    double value;
+    if (!json_enter(j, JSON_ARRAY))
+        return;
+    for (size_t i = 0; json_item(j) && json_number(j, &value); i++)
+        if (i < 2)
+            f->before[i] = value;
+    f->has_before = true;
+}
+
 static void read_filter(struct json *j, struct arena *a, struct filter *f)
 {
     struct str key, text;
-    *f = (struct filter){STR(""), STR(""), false, 0, 0};
+    *f = (struct filter){.verb = STR(""), .text = STR("")};
     if (!json_enter(j, JSON_OBJECT))
         return;
     while (json_key(j, &key)) {
@@ -184,6 +200,8 @@ static void read_filter(struct json *j, struct arena *a, struct filter *f)
             json_number(j, &f->from);
         else if (str_equal(key, STR("to")))
             json_number(j, &f->to);
+        else if (str_equal(key, STR("before")))
+            read_before(j, f);
         else
             json_skip(j);
     }
@@ -204,10 +222,77 @@ static struct profile *run_narrowed(const struct transform *t, const struct prof
     return to;
 }
 
-/* The result of the filter; `from` does not change. */
-static struct profile *apply_one(const struct profile *from, const struct row_index *rows,
-                                 const struct filter *f, bool may_be_empty,
-                                 struct error *err)
+bool filter_rows(const struct profile *p, row_stays stays, const void *context,
+                 struct arena *a, struct profile *view)
+{
+    struct sample *samples = arena_alloc(a, (p->sample_count + 1) * sizeof *samples);
+    label_set_id *labels =
+        p->sample_labels ? arena_alloc(a, (p->sample_count + 1) * sizeof *labels) : NULL;
+    size_t used = 0;
+    if (a->failed)
+        return false;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        if (!stays(p, &p->samples[i], context))
+            continue;
+        if (labels)
+            labels[used] = p->sample_labels[i];
+        samples[used++] = p->samples[i];
+    }
+    *view = *p;
+    view->samples = samples;
+    view->sample_labels = labels;
+    view->sample_count = used;
+    return true;
+}
+
+static bool is_of_threads(const struct profile *p, const struct sample *s,
+                          const void *context)
+{
+    (void)p;
+    return ((const unsigned char *)context)[s->thread];
+}
+
+/* "PROCESS/THREAD,...": in an instruction trace, threads of several processes have one number. */
+static bool mark_threads(const struct profile *p, struct str text, unsigned char *marks,
+                         struct error *err)
+{
+    while (text.len) {
+        struct str part = str_cut(&text, ','), process = str_cut(&part, '/');
+        uint64_t pid, tid;
+        if (!number_parse_u64(process, &pid) || !number_parse_u64(part, &tid))
+            return error_set(err, "invalid thread '%.*s'", STR_ARG(process));
+        for (thread_id i = 0; i < p->thread_count; i++)
+            marks[i] |= p->threads[i].pid >= 0 && (uint64_t)p->threads[i].pid == pid &&
+                        p->threads[i].tid >= 0 && (uint64_t)p->threads[i].tid == tid;
+    }
+    return true;
+}
+
+/* Only the samples of these threads. NULL with err set. */
+static struct profile *apply_threads(const struct profile *from, struct str text,
+                                     struct error *err)
+{
+    struct arena a = ARENA_INIT;
+    struct profile view, *to = NULL;
+    unsigned char *marks = arena_zalloc(&a, from->thread_count + 1, 1);
+    if (!marks)
+        error_memory(err);
+    else if (mark_threads(from, text, marks, err)) {
+        if (filter_rows(from, is_of_threads, marks, &a, &view))
+            to = profile_compact(&view, err);
+        else
+            error_memory(err);
+    }
+    if (to)
+        to->facts.filtered |= view.sample_count < from->sample_count;
+    arena_deinit(&a);
+    return to;
+}
+
+/* By the transform of its verb. */
+static struct profile *apply_verb(const struct profile *from,
+                                  const struct row_index *rows, const struct filter *f,
+                                  struct error *err)
 {
     struct transform_options options = {0};
     struct arena words = ARENA_INIT;
@@ -221,10 +306,21 @@ static struct profile *apply_one(const struct profile *from, const struct row_in
     if (options.suppressions)
         suppressions_deinit(options.suppressions);
     arena_deinit(&words);
+    return to;
+}
+
+/* The result of the filter; `from` does not change. */
+static struct profile *apply_one(const struct profile *from, const struct row_index *rows,
+                                 const struct filter *f, bool may_be_empty,
+                                 struct error *err)
+{
+    struct profile *to = str_equal(f->verb, STR("thread"))
+                             ? apply_threads(from, f->text, err)
+                             : apply_verb(from, rows, f, err);
     if (to && to->sample_count == 0 && !may_be_empty) {
         profile_destroy(to);
-        error_set(err, "no samples remain after '%.*s %.*s'", STR_ARG(f->verb),
-                  STR_ARG(str_head(f->text, 80)));
+        error_set(err, "no samples remain after '%.*s%s%.*s'", STR_ARG(f->verb),
+                  f->text.len ? " " : "", STR_ARG(str_head(f->text, 80)));
         return NULL;
     }
     return to;
@@ -285,6 +381,26 @@ struct profile *filter_apply(struct profile *from, const struct row_index *rows,
     return p;
 }
 
+struct profile *filter_apply_before(struct profile *from, struct str filters,
+                                    struct error *err)
+{
+    struct arena a = ARENA_INIT;
+    struct filters *all = arena_alloc(&a, sizeof *all);
+    struct profile *p = NULL;
+    bool ok = all ? read_filters(filters, &a, all, err) : error_memory(err);
+    for (size_t i = 0; ok && i < all->count; i++) {
+        struct filter *f = &all->items[i];
+        if (f->has_before) {
+            f->from = f->before[0];
+            f->to = f->before[1];
+        }
+    }
+    if (ok)
+        p = apply_all(from, NULL, all, true, err);
+    arena_deinit(&a);
+    return p;
+}
+
 /* --- Condensed rows ------------------------------------------------------------------------ */
 
 /* Narrows the range to that of the filter by time. */
@@ -303,7 +419,7 @@ static bool narrow_range(const struct condensed *c, const struct filter *f,
     range->from = first > range->from ? first : range->from;
     range->to = stop < range->to ? stop : range->to;
     return range->from < range->to ||
-           error_set(err, "no samples remain after '%.*s '", STR_ARG(f->verb));
+           error_set(err, "no samples remain after '%.*s'", STR_ARG(f->verb));
 }
 
 /* Filters by the time of a sample; the condensed rows have none. */
@@ -334,11 +450,27 @@ static bool split_filters(const struct condensed *c, struct filters *all,
     return true;
 }
 
-/* A profile with only what its samples need, such as every other filter makes. */
-static struct profile *compact(const struct profile *from, struct error *err)
+struct profile *profile_compact(const struct profile *from, struct error *err)
 {
     struct transform_options all = {.filter.events = {{"*"}, 1, false}};
     return transform_run(transform_named(STR("filter")), from, &all, err);
+}
+
+/* The rows of a span, with the tables of all rows. */
+static struct profile *rows_of_span(const struct condensed *c,
+                                    const struct sample_range *range, struct error *err)
+{
+    struct profile *p = calloc(1, sizeof *p), view;
+    struct arena a = ARENA_INIT;
+    if (!p || !condensed_span(c, range->from, range->to, &a, &view)) {
+        arena_deinit(&a);
+        free(p);
+        error_memory(err);
+        return NULL;
+    }
+    *p = view;
+    p->arena = a;
+    return p;
 }
 
 struct profile *filter_condensed(const struct condensed *c, struct str filters,
@@ -356,12 +488,14 @@ struct profile *filter_condensed(const struct condensed *c, struct str filters,
     ok = ok && read_filters(filters, &a, all, err) &&
          split_filters(c, all, range, done, err);
     bool part = ok && (range->from || range->to < c->p->sample_count);
-    if (part && !condensed_span(c, range->from, range->to, &a, view))
+    if (ok && !all->count)
+        to = rows_of_span(c, range, err);
+    else if (part && !condensed_span(c, range->from, range->to, &a, view))
         ok = error_memory(err);
     if (ok && all->count)
         to = apply_all(view, NULL, all, false, err);
-    if (ok && (!all->count || to == view)) /* no filter applied */
-        to = compact(view, err);
+    if (to == view) /* no filter applied */
+        to = profile_compact(view, err);
     if (to)
         to->facts.filtered |= part;
     arena_deinit(&a);

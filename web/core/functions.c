@@ -119,7 +119,10 @@ static bool before(const void *context, uint32_t a, uint32_t b)
         return o->up ? order < 0 : order > 0;
     }
     double x = figure(o, a), y = figure(o, b);
-    return o->up ? x < y : x > y;
+    if (x < y || x > y)
+        return o->up ? x < y : x > y;
+    return o->f->total[a] >
+           o->f->total[b]; /* most functions have no samples of their own */
 }
 
 bool functions_sort(struct functions *f, const struct shown *s, enum function_sort by,
@@ -202,10 +205,29 @@ static bool add_matches(struct search *q, const struct shown *s)
         if (found[n])
             q->total += s->self[n];
     }
-    for (string_id label = 1; label < s->paths.labels.count; label++)
-        q->functions += q->matches[label] && s->kind_of_label[label] < KIND_PROCESS;
     arena_deinit(&scratch);
     return found != NULL;
+}
+
+/* Counts the functions that match, in nodes with a weight or with such callees. */
+static bool count_matches(struct search *q, const struct shown *s)
+{
+    struct arena scratch = ARENA_INIT;
+    uint8_t *weighs = arena_zalloc(&scratch, s->node_count, 1);
+    uint8_t *counted = arena_zalloc(&scratch, s->paths.labels.count, 1);
+    for (uint32_t n = (uint32_t)s->node_count; weighs && counted && n-- > 1;) {
+        string_id label = shown_label(s, n);
+        if (!weighs[n] && !shown_weighs(s, n))
+            continue;
+        weighs[s->nodes[n].parent] = 1;
+        if (!q->matches[label] || counted[label] ||
+            s->kind_of_label[label] >= KIND_PROCESS)
+            continue;
+        counted[label] = 1;
+        q->functions++;
+    }
+    arena_deinit(&scratch);
+    return weighs && counted;
 }
 
 bool search_init(struct search *q, const struct shown *s, struct str text, bool pattern,
@@ -219,7 +241,7 @@ bool search_init(struct search *q, const struct shown *s, struct str text, bool 
         return error_memory(err);
     bool ok = pattern ? match_pattern(q, s, text, err)
                       : match_text(q, s, text) || error_memory(err);
-    ok = ok && (add_matches(q, s) || error_memory(err));
+    ok = ok && ((add_matches(q, s) && count_matches(q, s)) || error_memory(err));
     if (!ok)
         search_deinit(q);
     return ok;

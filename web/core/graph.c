@@ -9,7 +9,8 @@ bool graph_init(struct graph *g, const struct shown *s, struct error *err)
         .label =
             {.plain =
                  true}, /* as in shown_init, so that the labels have the same numbers */
-        .weight = s->count ? CALLTREE_SAMPLES : CALLTREE_VALUE};
+        .weight = s->count ? CALLTREE_SAMPLES : CALLTREE_VALUE,
+        .idle = s->idle_left};
     *g = (struct graph){0};
     g->made = calltree_init(&g->tree, s->p, &options, err);
     return g->made;

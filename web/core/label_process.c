@@ -16,12 +16,13 @@ struct splitting {
     size_t cap;         /* of the profile's threads */
 };
 
-static bool has_no_ids(const struct profile *p)
+/* The last seconds of a store's profile have IDs, the older ones have none. */
+static bool lacks_ids(const struct profile *p)
 {
-    for (size_t i = 1; i < p->thread_count; i++)
-        if (p->threads[i].pid != ID_NONE)
-            return false;
-    return p->sample_labels != NULL;
+    for (size_t i = 1; p->sample_labels && i < p->thread_count; i++)
+        if (p->threads[i].pid == ID_NONE)
+            return true;
+    return false;
 }
 
 static bool has_label(const struct splitting *s)
@@ -55,13 +56,14 @@ bool label_process_keep_names(struct profile *p)
 static thread_id add_pair(struct splitting *s, thread_id thread, label_id label)
 {
     struct profile *p = s->p;
-    int64_t pid =
-        label ? label_process_number(profile_string(p, p->labels[label].text)) : ID_NONE;
     uint64_t *is_used = idmap_put(&s->pairs, &s->scratch, UINT64_MAX - thread);
     if (!is_used)
         return thread;
     struct thread split = p->threads[thread];
-    split.pid = pid;
+    if (label) {
+        split.pid = label_process_number(profile_string(p, p->labels[label].text));
+        split.tid = ID_NONE;
+    }
     if (thread && !*is_used) {
         *is_used = 1;
         p->threads[thread] = split;
@@ -99,7 +101,7 @@ static void split_threads(struct splitting *s)
 bool label_processes(struct profile *p)
 {
     struct splitting s = {.p = p, .cap = p->thread_count};
-    if (!has_no_ids(p))
+    if (!lacks_ids(p))
         return true;
     s.process = label_sets_find(p, STR(PROCESS_LABEL), &s.scratch);
     if (s.process && has_label(&s))

@@ -10,7 +10,7 @@
 
 #define PROCESS_LABEL "process"
 
-/* Has no effect if a thread has a process ID, or if no sample has the label. False when out of
+/* Has no effect if all threads have process IDs, or if no sample has the label. False when out of
  * memory. */
 bool label_processes(struct profile *p);
 

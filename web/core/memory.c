@@ -239,9 +239,10 @@ bool memory_init(struct memory *m, const struct profile *p, enum memory_by by,
         m->resident = event_of_bytes(p, "resident");
         m->allocated = event_of_bytes(p, "allocated");
         m->leaked = event_of_bytes(p, "leaked");
+        m->allocations = profile_find_event(p, STR("allocations"));
         m->leaks_timed = are_leaks_timed(m);
         ok = find_keys(&k) && order_samples(&k) && group_samples(&k) &&
-             choose_layers(&k) && add_moments(&k);
+             choose_layers(&k) && add_moments(&k) && allocations_init(m);
     }
     arena_deinit(&k.scratch);
     m->made = ok;
@@ -391,6 +392,8 @@ void reply_memory(struct json_writer *w, const struct memory *m)
     json_member_u64(w, "event", m->live);
     json_member_double(w, "peak", (double)m->moments[m->peak].total);
     json_member_double(w, "peakAt", m->moments[m->peak].at);
+    if (m->tally_count > 1)
+        json_member_double(w, "allocations", m->tallies[m->tally_count - 1].sum);
     json_end(w, JSON_OBJECT);
 }
 

@@ -19,11 +19,18 @@ struct moment {
     float layers[MEMORY_LAYERS];
 };
 
+/* The allocations up to a time. */
+struct tally {
+    double at;  /* ns from the start of the profile */
+    double sum; /* with those of this time */
+    double samples;
+};
+
 struct memory {
     struct arena arena;
     bool made;
     const struct profile *p;
-    event_id live, resident, allocated, leaked; /* 0: there is none */
+    event_id live, resident, allocated, leaked, allocations; /* 0: there is none */
     bool leaks_timed; /* the leaked bytes have the times of their allocation */
     enum memory_by by;
     struct moment *moments; /* by time; NULL if the profile has no track of memory */
@@ -31,8 +38,10 @@ struct memory {
     uint32_t *largest;            /* by block of moments: the one with most bytes */
     uint64_t keys[MEMORY_LAYERS]; /* of the layers; memory.c knows what they are */
     size_t layer_count;
-    bool has_others; /* the last layer is used */
-    size_t peak;     /* the moment with most bytes */
+    bool has_others;       /* the last layer is used */
+    size_t peak;           /* the moment with most bytes */
+    struct tally *tallies; /* by time; NULL if the times of allocations are unknown */
+    size_t tally_count;
 };
 
 /* `p` must remain until memory_deinit. False if out of memory. */
@@ -56,6 +65,21 @@ void reply_memory(struct json_writer *w, const struct memory *m);
 void reply_memory_span(struct json_writer *w, const struct memory *m, double from,
                        double to);
 
+/* --- allocations.c: the track of their rate ---------------------------------------------- */
+
+/* A part of the axis, and the number of columns in which it is drawn. */
+struct axis_part {
+    double from, to; /* ns */
+    uint32_t columns;
+};
+
+/* Makes the tallies. False if out of memory. */
+bool allocations_init(struct memory *m);
+
+/* The allocations by column; of the window, `sums` has their number and that of the samples. */
+void allocations_draw(const struct memory *m, const struct axis_part *w, float *values,
+                      double *sums);
+
 /* --- sites.c: what allocated ------------------------------------------------------------ */
 
 /* An event, and one whose weights are listed beside its own (0: none). */
@@ -63,7 +87,8 @@ struct event_pair {
     event_id event, beside;
 };
 
-/* The functions with most of the event's weight, at most `most`, and the number of all. JSON. */
+/* The functions with most of the event's weight, at most `most`, and the number of all. Bytes that
+ * were sampled have an error: half of their 95 % confidence interval. JSON. */
 bool reply_sites(struct json_writer *w, const struct shown *s, const struct functions *f,
                  const struct event_pair *events, uint32_t most, struct error *err);
 

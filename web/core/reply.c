@@ -86,12 +86,32 @@ static void reply_loss_lines(struct json_writer *w, const struct facts *f)
     json_end(w, JSON_ARRAY);
 }
 
+/* By thread, whether it has samples: others are only named, as those that woke one up. NULL if out of
+ * memory. */
+static const uint8_t *threads_with_samples(const struct profile *p, struct arena *a)
+{
+    uint8_t *has = arena_zalloc(a, p->thread_count + 1, sizeof *has);
+    for (size_t i = 0; has && i < p->sample_count; i++)
+        has[p->samples[i].thread] = 1;
+    return has;
+}
+
+static size_t count_threads(const struct profile *p, const uint8_t *has)
+{
+    size_t n = 0;
+    for (size_t i = 1; i < p->thread_count; i++)
+        n += !has || has[i];
+    return n;
+}
+
 /* Whether the threads are of at least two processes. */
-static bool has_processes(const struct profile *p)
+static bool has_processes(const struct profile *p, const uint8_t *has)
 {
     int64_t first = ID_NONE;
     for (size_t i = 1; i < p->thread_count; i++) {
         int64_t pid = p->threads[i].pid;
+        if (has && !has[i])
+            continue;
         if (first != ID_NONE && pid != ID_NONE && pid != first)
             return true;
         first = pid != ID_NONE ? pid : first;
@@ -104,6 +124,8 @@ void reply_profile(struct json_writer *w, const struct profile *p,
 {
     const struct facts *f = &p->facts;
     bool timed = f->time_first != TIME_NONE && f->time_last > f->time_first;
+    struct arena a = ARENA_INIT;
+    const uint8_t *has = threads_with_samples(p, &a);
     json_begin(w, JSON_OBJECT);
     reply_string(w, "format", p, f->format);
     reply_string(w, "host", p, f->host);
@@ -113,6 +135,7 @@ void reply_profile(struct json_writer *w, const struct profile *p,
     json_member_u64(w, "truncated", f->truncated);
     reply_loss_lines(w, f);
     json_member_double(w, "rate", f->rate);
+    json_member_u64(w, "sample_bytes", f->sample_bytes);
     json_member_double(w, "duration", timed ? (double)(f->time_last - f->time_first) : 0);
     json_put_key(w, "cycles");
     json_put_bool(w, clock_is_cycles(p));
@@ -120,16 +143,17 @@ void reply_profile(struct json_writer *w, const struct profile *p,
     json_put_bool(w, f->differential);
     json_put_key(w, "counted");
     json_put_bool(w, clock_is_cycles(p) || import_counts_all(p));
-    json_member_u64(w, "threads", p->thread_count - 1);
+    json_member_u64(w, "threads", count_threads(p, has));
     json_put_key(w, "labelled");
     json_put_bool(w, p->label_count > 1);
     json_put_key(w, "several_processes");
-    json_put_bool(w, has_processes(p));
+    json_put_bool(w, has_processes(p, has));
     json_member_u64(w, "frames", p->frame_count - 1);
     json_member_u64(w, "stacks", p->stack_count - 1);
     reply_events(w, events);
     reply_warnings(w, f);
     json_end(w, JSON_OBJECT);
+    arena_deinit(&a);
 }
 
 static void reply_thread(struct json_writer *w, const struct profile *p,
@@ -162,10 +186,9 @@ static void put_labels(struct json_writer *w, const struct profile *p,
     output_deinit(&value);
 }
 
-static void reply_tallies(struct json_writer *w, const struct shown *s,
+static void reply_tallies(struct json_writer *w, const struct profile *p,
                           const struct summary *sum)
 {
-    const struct profile *p = s->p;
     json_put_key(w, "threads");
     json_begin(w, JSON_ARRAY);
     for (size_t i = 0; i < sum->thread_count && i < THREADS_MOST; i++) {
@@ -191,17 +214,17 @@ static void reply_tallies(struct json_writer *w, const struct shown *s,
     json_end(w, JSON_ARRAY);
 }
 
-bool reply_summary(struct json_writer *w, const struct shown *s, struct error *err)
+bool reply_summary(struct json_writer *w, const struct profile *p, struct error *err)
 {
     struct summary sum;
-    if (!summary_init(&sum, s->p, err))
+    if (!summary_init(&sum, p, err))
         return false;
     json_begin(w, JSON_OBJECT);
     json_put_key(w, "profile");
-    reply_profile(w, s->p, s->p);
+    reply_profile(w, p, p);
     json_member_double(w, "weight", sum.all.weight);
     json_member_u64(w, "samples", sum.all.samples);
-    json_member_str(w, "event", profile_string(s->p, s->p->events[sum.event].name));
+    json_member_str(w, "event", profile_string(p, p->events[sum.event].name));
     json_member_u64(w, "processes", sum.process_count);
     json_member_u64(w, "stacks", sum.stacks);
     json_member_u64(w, "functions", sum.functions);
@@ -210,22 +233,23 @@ bool reply_summary(struct json_writer *w, const struct shown *s, struct error *e
     json_member_double(w, "unknown_any", sum.unknown_any);
     json_put_key(w, "tallies");
     json_begin(w, JSON_ARRAY);
-    for (event_id e = 1; e < s->p->event_count; e++) {
+    for (event_id e = 1; e < p->event_count; e++) {
         json_begin(w, JSON_OBJECT);
         json_member_u64(w, "samples", sum.events[e].samples);
         json_member_double(w, "weight", sum.events[e].weight);
         json_end(w, JSON_OBJECT);
     }
     json_end(w, JSON_ARRAY);
-    reply_tallies(w, s, &sum);
+    reply_tallies(w, p, &sum);
     if (sum.label_count)
-        put_labels(w, s->p, &sum);
+        put_labels(w, p, &sum);
     json_end(w, JSON_OBJECT);
     summary_deinit(&sum);
     return true;
 }
 
-/* The IDs of the processes or of the thread, for a filter: "12,13"; none without IDs. */
+/* The IDs of the processes or of the thread, for a filter: "12,13"; none without IDs. In an
+ * instruction trace, where threads of several processes have one ID, those of threads are "1/12". */
 static void reply_owner(struct json_writer *w, const struct shown *s,
                         const struct owner *o)
 {
@@ -237,6 +261,10 @@ static void reply_owner(struct json_writer *w, const struct shown *s,
         if (id == last || !has_id(id))
             continue;
         output_text(&ids, ids.used ? "," : "");
+        if (!o->process && clock_is_cycles(s->p) && has_id(t->pid)) {
+            output_u64(&ids, (uint64_t)t->pid);
+            output_text(&ids, "/");
+        }
         output_u64(&ids, (uint64_t)id);
         last = id;
     }

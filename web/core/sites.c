@@ -4,6 +4,9 @@
 #include "base/sort.h"
 #include "model/allocator.h"
 #include "web/core/memory.h"
+#include <math.h>
+
+#define TWO_SIDED_95 1.96 /* standard deviations */
 
 /* By stack: the label of the innermost frame that does not allocate for its caller. A parent comes
  * first. NULL if out of memory. */
@@ -29,6 +32,7 @@ static string_id *site_of_stacks(const struct shown *s, const struct profile *p,
 struct site {
     double weight, beside; /* of the event, and of the one beside it */
     uint64_t samples, beside_samples;
+    double variance; /* of the weight, if it was sampled */
 };
 
 static bool is_heavier(const void *context, uint32_t a, uint32_t b)
@@ -37,20 +41,50 @@ static bool is_heavier(const void *context, uint32_t a, uint32_t b)
     return all[a].weight > all[b].weight;
 }
 
+/* The size of a block whose sample weighs that many bytes: it was sampled with the probability
+ * size / weight = 1 - exp(-size / mean). */
+static double size_of_weight(double weight, double mean)
+{
+    double size = weight;
+    for (int i = 0; i < 20; i++)
+        size = weight * -expm1(-size / mean);
+    return size;
+}
+
+/* Of the estimate that one sample of a block makes: 1 / p blocks, with the probability p. */
+static double variance_of(const struct sample *s, uint64_t sample_bytes)
+{
+    if (!sample_bytes || !s->count || !(s->weight > 0))
+        return 0;
+    double weight = s->weight / (double)s->count;
+    double rest = weight - size_of_weight(weight, (double)sample_bytes);
+    return rest > 0 ? (double)s->count * weight * rest : 0;
+}
+
 static void add_sites(const struct profile *p, const struct event_pair *events,
                       const string_id *site_of, struct site *all)
 {
+    bool bytes = p->events[events->event].unit == UNIT_BYTES;
+    uint64_t sample_bytes = bytes ? p->facts.sample_bytes : 0;
     for (size_t i = 0; i < p->sample_count; i++) {
         const struct sample *s = &p->samples[i];
         struct site *site = &all[site_of[s->stack]];
         if (events->event && s->event == events->event) {
             site->weight += s->weight;
             site->samples += s->count;
+            site->variance += variance_of(s, sample_bytes);
         } else if (events->beside && s->event == events->beside) {
             site->beside += s->weight;
             site->beside_samples += s->count;
         }
     }
+}
+
+/* Half of the 95 % confidence interval; nothing if the weight is exact. */
+static void put_error(struct json_writer *w, double variance)
+{
+    if (variance > 0)
+        json_member_double(w, "error", TWO_SIDED_95 * sqrt(variance));
 }
 
 static void put_site(struct json_writer *w, const struct shown *s,
@@ -60,11 +94,20 @@ static void put_site(struct json_writer *w, const struct shown *s,
     json_member_double(w, "weight", site->weight);
     json_member_double(w, "beside", site->beside);
     json_member_u64(w, "samples", site->samples);
+    put_error(w, site->variance);
     json_put_key(w, "complete"); /* each allocation is a sample */
     json_put_bool(w, site->beside < (double)site->beside_samples + 0.5);
     json_put_key(w, "function");
     reply_function(w, s, f, 0, label);
     json_end(w, JSON_OBJECT);
+}
+
+static double sum_of_variances(const struct site *all, size_t labels)
+{
+    double sum = 0;
+    for (size_t label = 1; label < labels; label++)
+        sum += all[label].variance;
+    return sum;
 }
 
 bool reply_sites(struct json_writer *w, const struct shown *s, const struct functions *f,
@@ -86,6 +129,7 @@ bool reply_sites(struct json_writer *w, const struct shown *s, const struct func
     sort_u32(order, count, order + labels + 1, is_heavier, all);
     json_begin(w, JSON_OBJECT);
     json_member_u64(w, "count", count);
+    put_error(w, sum_of_variances(all, labels));
     json_put_key(w, "rows");
     json_begin(w, JSON_ARRAY);
     for (size_t i = 0; i < count && i < most; i++)

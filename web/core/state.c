@@ -94,6 +94,7 @@ void forget_shown(void)
     core.retired_opened = NULL;
     core.shown_condensed = NULL;
     row_index_deinit(&core.retired_rows);
+    forget_unused_aside();
 }
 
 const struct profile *whole_profile(void)
@@ -174,6 +175,18 @@ const struct profile *need_samples(void)
     return ok ? &core.detailed : NULL;
 }
 
+const struct profile *need_compact(struct profile **compacted)
+{
+    const struct condensed *c = core.shown_condensed;
+    const struct profile *p = core.shown.p;
+    bool part = c && p != &c->rows && p->stacks == c->rows.stacks;
+    *compacted = NULL;
+    if (!part)
+        return p;
+    *compacted = profile_compact(p, &core.err);
+    return *compacted;
+}
+
 bool need_tree(enum tree_kind kind)
 {
     struct tree *t = &core.trees[kind];
@@ -212,6 +225,8 @@ bool need_chart(uint32_t kind)
             ? !time_chart(c)
             : !need_tree(tree) || !chart_of_tree(c, &core.trees[tree], before, &core.err))
         return false;
+    if (kind == TREE_CALLEES && core.shown.owner_count)
+        chart_hide_outermost(c); /* the processes are below the callers */
     if (kind != CHART_TIME)
         chart_sum_up(c, &core.shown);
     bool waits = kind == CHART_TIME ? c->waits : core.trees[tree].waiting != NULL;

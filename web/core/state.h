@@ -16,7 +16,8 @@
 /* How the profile is shown, beside its filters. */
 struct show_settings {
     uint32_t event; /* 0: the first */
-    bool count, by_process;
+    bool count, by_process, without_idle;
+    bool by_weight; /* of a comparison: see struct changes */
 };
 
 extern struct core {
@@ -70,6 +71,10 @@ bool need_condensed(void);
 
 /* The shown profile with a row for each sample; NULL with core.err set. */
 const struct profile *need_samples(void);
+
+/* The shown profile in *compacted, with only what its samples need; the caller destroys it. Or the
+ * shown profile if it is so already, and NULL in *compacted. NULL with core.err set. */
+const struct profile *need_compact(struct profile **compacted);
 bool need_tree(enum tree_kind kind);
 bool need_chart(uint32_t kind);
 bool need_functions(void);
@@ -84,10 +89,15 @@ void forget_shown(void);
 void forget_samples(void);
 
 /* aside.c: like forget_shown, but retains the data if the whole profile is shown. take_back
- * shows it again; false: it is not there, or was made with other settings. */
+ * shows it again; false: it is not there, or was made with other settings. forget_aside frees it,
+ * or forget_unused_aside does so later if the shown data borrows from it. */
 void set_aside(void);
 bool take_back(const struct show_settings *settings);
 void forget_aside(void);
+void forget_unused_aside(void);
+
+/* How the whole profile is shown with these settings; NULL: that is not known. set_aside moves it. */
+const struct shown *shown_whole(const struct show_settings *settings);
 
 /* Selects the function of TREE_CALLERS and TREE_CALLEES; 0: none. */
 void choose_label(string_id label);
@@ -101,5 +111,8 @@ void retire(struct profile **p);
 
 /* Closes an opened profile, with all data made of it. */
 void close_opened(unsigned slot);
+
+/* calls_tracks.c: whether it is known when the function ran, without a long search. */
+bool init_when(struct when_of *of, string_id label);
 
 #endif

@@ -39,6 +39,12 @@ struct thread_track {
     uint64_t samples; /* of all events */
 };
 
+/* For low zoom: values by layer and by equal parts of the axis. None where the turns are few. */
+struct cells {
+    float *layers;
+    uint32_t count;
+};
+
 /* Processes are sorted by activity, threads by process and in it by activity. Processes
  * with the same name are one. */
 struct process_track {
@@ -48,6 +54,7 @@ struct process_track {
     uint32_t first, count; /* its threads */
     double time[ACTIVITY_COUNT];
     double cpu_time;
+    struct cells cells; /* ns by activity; none before tracks_prepare */
 };
 
 #define MACHINE_LAYERS 7 /* the six processes with the most CPU time, and the others */
@@ -56,12 +63,6 @@ struct process_track {
 struct turn {
     double begin, end;
     uint32_t process;
-};
-
-/* For low zoom: values by layer and by equal parts of the axis. None where the turns are few. */
-struct cells {
-    float *layers;
-    uint32_t count;
 };
 
 struct cpu_track {
@@ -75,6 +76,7 @@ struct tracks {
     struct arena arena;
     bool made;
     bool timed; /* false: there are no tracks */
+    bool prepared;
     const struct profile *p;
     double to; /* the axis is 0 to `to`, in ns from the profile's first sample */
     struct process_track *processes;
@@ -106,8 +108,12 @@ enum activity wait_activity(const struct profile *p, stack_id stack);
 bool tracks_init(struct tracks *t, const struct profile *p, struct error *err);
 void tracks_deinit(struct tracks *t);
 
-/* tracks_draw.c: makes the cells. False if out of memory. */
+/* tracks_draw.c: makes the cells of the machine and of the CPUs. False if out of memory. */
 bool tracks_make_cells(struct tracks *t);
+
+/* Makes the cells of the processes, which takes long: the tracks are drawn without them, but
+ * faster with them. False if out of memory. */
+bool tracks_prepare(struct tracks *t);
 
 /* The layer of the machine that a process is in. */
 static inline uint32_t machine_layer(uint32_t process)
@@ -116,7 +122,14 @@ static inline uint32_t machine_layer(uint32_t process)
 }
 
 /* Tracks in a request: the kind in the upper bits, the index in the lower ones. */
-enum track_kind { TRACK_MACHINE, TRACK_PROCESS, TRACK_THREAD, TRACK_CPU, TRACK_MEMORY };
+enum track_kind {
+    TRACK_MACHINE,
+    TRACK_PROCESS,
+    TRACK_THREAD,
+    TRACK_CPU,
+    TRACK_MEMORY,
+    TRACK_ALLOCATIONS,
+};
 #define TRACK_INDEX_BITS 28
 
 /* Writes each track for the window, as floats: its CPU time (the weights of the
@@ -126,11 +139,18 @@ enum track_kind { TRACK_MACHINE, TRACK_PROCESS, TRACK_THREAD, TRACK_CPU, TRACK_M
  * process, thread: threads in each activity;
  * CPU: the share of the column in which it was used; then the index of the process that
  * used it most;
- * memory: what memory_draw writes; the first of its times are the most bytes.
+ * memory: what memory_draw writes; the first of its times are the most bytes;
+ * allocations: their number per ns; instead of times, the sums of allocations_draw.
  *
  * False for an invalid request. */
 bool tracks_draw(const struct tracks *t, const uint32_t *tracks, size_t count,
                  double from, double to, uint32_t columns, struct output *out,
+                 struct error *err);
+
+/* marked.c: writes for each requested process or thread, by column, how many of its threads ran
+ * the function. Nothing if the samples of the event have no length. */
+bool marked_draw(const struct when_of *of, const struct tracks *t, const uint32_t *tracks,
+                 uint32_t count, const struct axis_part *part, struct output *out,
                  struct error *err);
 
 /* tracks_reply.c: the names and times of all tracks, and the marks. JSON. */

@@ -6,8 +6,12 @@
 #define TRACKS_MAX 16384 /* in one request */
 #define LAYERS_MOST MEMORY_DRAWN
 #define INTERVALS_A_SEARCH 8 /* a binary search takes as long as visiting these */
-#define CELLS_MOST ((uint32_t)1 << 15)
-#define CELLS_A_COLUMN 8 /* the least */
+#define CELLS_OF_ALL ((uint32_t)1 << 20) /* of all tracks of a kind, if they are few */
+#define CELLS_LEAST ((uint32_t)1 << 15)  /* of each, if they are many and long */
+#define CELLS_MOST ((uint32_t)1 << 17)
+#define PROCESSES_WITH_CELLS 32
+#define INTERVALS_LEAST 4096 /* of a process with cells: fewer are drawn as fast */
+#define CELLS_A_COLUMN 4     /* the least */
 #define TURNS_A_CELL 4
 
 /* The ns by column, of one layer, while intervals are added. */
@@ -144,16 +148,27 @@ static double weight_before(const struct tracks *t, const struct thread_track *t
     return t->weights[low].sum;
 }
 
+static double weight_in(const struct tracks *t, const struct thread_track *thread,
+                        const struct tracks_window *w)
+{
+    return weight_before(t, thread, w->to) - weight_before(t, thread, w->from);
+}
+
+static bool is_waiting(unsigned activity)
+{
+    return activity != ACTIVITY_SLEEP && activity != ACTIVITY_RUNNING;
+}
+
 /* All activities of a thread; adds its times. */
 static void cover_thread(const struct tracks *t, const struct thread_track *thread,
                          const struct tracks_window *w, double *time)
 {
     for (unsigned k = 0; k < ACTIVITY_COUNT; k++) {
         double ns = cover(t, (enum activity)k, thread, w, &w->sums[k]);
-        if (k != ACTIVITY_SLEEP && k != ACTIVITY_RUNNING)
+        if (is_waiting(k))
             time[1] += ns;
     }
-    time[0] += weight_before(t, thread, w->to) - weight_before(t, thread, w->from);
+    time[0] += weight_in(t, thread, w);
 }
 
 /* The first turn that ends after x. */
@@ -275,23 +290,47 @@ static bool are_fine(const struct tracks *t, const struct cells *cells,
     return cells->count && w->column >= CELLS_A_COLUMN * (t->to / cells->count);
 }
 
+/* The layers of a track by its cells. False if they are too coarse for the window. */
+static bool draw_cells(const struct tracks *t, const struct cells *cells, unsigned count,
+                       const struct tracks_window *w, float *layers)
+{
+    if (!are_fine(t, cells, w))
+        return false;
+    double from = in_cells(t, cells, w->from);
+    for (uint32_t c = 0; c < w->columns; c++) {
+        double to = in_cells(t, cells, w->from + (c + 1) * w->column);
+        for (unsigned l = 0; l < count; l++)
+            layers[(size_t)l * w->columns + c] = (float)cell_sum(cells, l, from, to);
+        from = to;
+    }
+    return true;
+}
+
 static void draw_machine(const struct tracks *t, const struct tracks_window *w,
                          float *layers, double *time)
 {
-    double from = in_cells(t, &t->cells, w->from);
-    bool fine = are_fine(t, &t->cells, w);
-    for (uint32_t c = 0; fine && c < w->columns; c++) {
-        double to = in_cells(t, &t->cells, w->from + (c + 1) * w->column);
-        for (unsigned l = 0; l < MACHINE_LAYERS; l++)
-            layers[(size_t)l * w->columns + c] = (float)cell_sum(&t->cells, l, from, to);
-        from = to;
-    }
-    if (!fine)
+    if (!draw_cells(t, &t->cells, MACHINE_LAYERS, w, layers))
         cover_machine(t, w, layers);
-    for (size_t i = 0; i < t->thread_count; i++) {
-        const struct thread_track *thread = &t->threads[i];
-        time[0] += weight_before(t, thread, w->to) - weight_before(t, thread, w->from);
+    for (size_t i = 0; i < t->thread_count; i++)
+        time[0] += weight_in(t, &t->threads[i], w);
+}
+
+/* By cells, the time of waiting is off by at most a cell at both ends of the window. */
+static void draw_process(const struct tracks *t, const struct process_track *process,
+                         const struct tracks_window *w, float *layers, double *time)
+{
+    const struct thread_track *threads = &t->threads[process->first];
+    if (!draw_cells(t, &process->cells, ACTIVITY_COUNT, w, layers)) {
+        for (uint32_t i = 0; i < process->count; i++)
+            cover_thread(t, &threads[i], w, time);
+        end_columns(w, ACTIVITY_COUNT, layers);
+        return;
     }
+    for (uint32_t i = 0; i < process->count; i++)
+        time[0] += weight_in(t, &threads[i], w);
+    for (unsigned k = 0; k < ACTIVITY_COUNT; k++)
+        for (uint32_t c = 0; is_waiting(k) && c < w->columns; c++)
+            time[1] += layers[(size_t)k * w->columns + c];
 }
 
 /* The process of the longest turn in any of the cells; `process` if there is none. */
@@ -335,6 +374,8 @@ static unsigned layers_of(uint32_t track)
         return 2;
     case TRACK_MEMORY:
         return MEMORY_DRAWN;
+    case TRACK_ALLOCATIONS:
+        return 1;
     default:
         return ACTIVITY_COUNT;
     }
@@ -354,6 +395,8 @@ static bool is_valid(const struct tracks *t, uint32_t track)
         return index < t->cpu_count;
     case TRACK_MEMORY:
         return index == 0 && t->memory.count > 0;
+    case TRACK_ALLOCATIONS:
+        return index == 0 && t->memory.tally_count > 1;
     default:
         return false;
     }
@@ -369,9 +412,7 @@ static void draw_track(const struct tracks *t, uint32_t track,
         draw_machine(t, w, layers, time);
         break;
     case TRACK_PROCESS:
-        for (uint32_t i = 0; i < t->processes[index].count; i++)
-            cover_thread(t, &t->threads[t->processes[index].first + i], w, time);
-        end_columns(w, scaled, layers);
+        draw_process(t, &t->processes[index], w, layers, time);
         break;
     case TRACK_THREAD:
         cover_thread(t, &t->threads[index], w, time);
@@ -380,6 +421,10 @@ static void draw_track(const struct tracks *t, uint32_t track,
     case TRACK_MEMORY:
         time[0] = memory_draw(&t->memory, w->from, w->to, w->columns, layers);
         return;
+    case TRACK_ALLOCATIONS:
+        allocations_draw(&t->memory, &(struct axis_part){w->from, w->to, w->columns},
+                         layers, time);
+        break;
     default:
         draw_cpu(t, &t->cpus[index], w, layers, time);
         scaled = 1;
@@ -404,12 +449,22 @@ static bool init_window(struct tracks_window *w, struct arena *a)
     return true;
 }
 
-/* Makes cells, and their window; none if the turns are few. False if out of memory. */
-static bool begin_cells(struct tracks *t, struct cells *cells, size_t turns,
-                        unsigned layers, struct tracks_window *w, struct arena *a)
+/* The most cells of each of so many tracks. */
+static uint32_t cells_most(size_t tracks)
 {
-    uint32_t count =
-        turns / TURNS_A_CELL < CELLS_MOST ? (uint32_t)(turns / TURNS_A_CELL) : CELLS_MOST;
+    size_t each = CELLS_OF_ALL / (tracks + 1);
+    return each < CELLS_LEAST  ? CELLS_LEAST
+           : each > CELLS_MOST ? CELLS_MOST
+                               : (uint32_t)each;
+}
+
+/* Makes cells, as many as are useful or possible, and their window. False if out of memory. */
+static bool begin_cells(struct tracks *t, struct cells *cells, size_t useful,
+                        size_t tracks, unsigned layers, struct tracks_window *w,
+                        struct arena *a)
+{
+    uint32_t most = cells_most(tracks);
+    uint32_t count = useful < most ? (uint32_t)useful : most;
     *w = (struct tracks_window){.to = t->to, .columns = count};
     if (!count || !(t->to / count > 0))
         return true;
@@ -431,19 +486,57 @@ bool tracks_make_cells(struct tracks *t)
     for (size_t i = 0; !t->cpu_count && i < t->thread_count; i++)
         turns +=
             t->threads[i].stop[ACTIVITY_RUNNING] - t->threads[i].first[ACTIVITY_RUNNING];
-    bool ok = begin_cells(t, &t->cells, turns, MACHINE_LAYERS, &w, &a);
+    bool ok = begin_cells(t, &t->cells, turns / TURNS_A_CELL, 1, MACHINE_LAYERS, &w, &a);
     if (t->cells.count)
         cover_machine(t, &w, t->cells.layers);
     for (size_t i = 0; ok && i < t->cpu_count; i++) {
         struct cpu_track *cpu = &t->cpus[i];
         double time = 0;
-        ok = begin_cells(t, &cpu->cells, cpu->stop - cpu->first, 3, &w, &a);
+        ok = begin_cells(t, &cpu->cells, (cpu->stop - cpu->first) / TURNS_A_CELL,
+                         t->cpu_count, 3, &w, &a);
         if (!cpu->cells.count)
             continue;
         w.longest = cpu->cells.layers + (size_t)2 * cpu->cells.count;
         cover_cpu(t, cpu, &w, cpu->cells.layers, &time);
     }
     arena_deinit(&a);
+    return ok;
+}
+
+static bool make_process_cells(struct tracks *t, struct process_track *process,
+                               size_t tracks, struct arena *a)
+{
+    const struct thread_track *threads = &t->threads[process->first];
+    struct tracks_window w;
+    size_t intervals = 0;
+    for (uint32_t i = 0; i < process->count; i++)
+        for (unsigned k = 0; k < ACTIVITY_COUNT; k++)
+            intervals += threads[i].stop[k] - threads[i].first[k];
+    if (intervals < INTERVALS_LEAST)
+        return true;
+    if (!begin_cells(t, &process->cells, intervals, tracks, ACTIVITY_COUNT, &w, a))
+        return false;
+    double time[2];
+    for (uint32_t i = 0; process->cells.count && i < process->count; i++)
+        cover_thread(t, &threads[i], &w, time);
+    if (process->cells.count)
+        end_columns(&w, ACTIVITY_COUNT, process->cells.layers);
+    return true;
+}
+
+bool tracks_prepare(struct tracks *t)
+{
+    size_t count =
+        t->process_count < PROCESSES_WITH_CELLS ? t->process_count : PROCESSES_WITH_CELLS;
+    bool ok = true;
+    if (!t->timed || t->prepared)
+        return true;
+    for (size_t i = 0; ok && i < count; i++) {
+        struct arena a = ARENA_INIT;
+        ok = make_process_cells(t, &t->processes[i], count, &a);
+        arena_deinit(&a);
+    }
+    t->prepared = ok;
     return ok;
 }
 

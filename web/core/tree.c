@@ -22,6 +22,10 @@ static void add_sample(struct shown *s, const struct sample *sample, uint32_t no
         return;
     }
     bool counts = s->event && s->p->events[s->event].unit == UNIT_COUNT;
+    if (sample_is_idle(s->p, sample, s->idle_left)) {
+        s->idle += weight;
+        return;
+    }
     s->self[node] += weight;
     s->total += weight;
     s->samples +=
@@ -119,23 +123,9 @@ static bool allocate_labels(struct shown *s)
     return true;
 }
 
-bool shown_init(struct shown *s, const struct profile *p, event_id event, bool count,
-                bool by_process, struct error *err)
+/* Adds up what is in functions without a name, and in idle ones. */
+static void add_leaves(struct shown *s)
 {
-    static const struct label_style style = {.plain = true};
-    *s = (struct shown){.p = p, .count = count};
-    s->event = event && event < p->event_count ? event : p->event_count > 1;
-    if (p->facts.differential && p->event_count > 2) {
-        s->base = 1;
-        s->event = 2;
-    }
-    if (!paths_init(&s->paths, p, &style, err))
-        return false;
-    if (by_process && !owners_init(s))
-        return error_memory(err);
-    if (!allocate_labels(s) || (s->owner_count && !shared_names_init(s)) ||
-        !(s->owner_count ? owners_graft(s, add_sample) : share_paths(s)))
-        return error_memory(err);
     for (uint32_t node = 1; node < s->node_count; node++) {
         string_id label = shown_label(s, node);
         if (s->marks_of_label[label] & DRAWN_UNKNOWN)
@@ -143,13 +133,86 @@ bool shown_init(struct shown *s, const struct profile *p, event_id event, bool c
         if (s->kind_of_label[label] == FRAME_IDLE)
             s->idle += s->self[node];
     }
+}
+
+static bool init_all(struct shown *s, const struct profile *p,
+                     const struct shown_options *o, struct error *err)
+{
+    static const struct label_style style = {.plain = true};
+    *s = (struct shown){.p = p, .count = o->count};
+    s->event = o->event && o->event < p->event_count ? o->event : p->event_count > 1;
+    if (p->facts.differential && p->event_count > 2) {
+        s->base = 1;
+        s->event = 2;
+    }
+    if (o->without_idle && !s->base)
+        s->idle_left = frames_idle(p, &s->arena);
+    if (!paths_init(&s->paths, p, &style, err))
+        return false;
+    if (o->by_process && !owners_init(s))
+        return error_memory(err);
+    if (!allocate_labels(s) || (s->owner_count && !shared_names_init(s)) ||
+        !(s->owner_count ? owners_graft(s, o->has_parts, add_sample) : share_paths(s)))
+        return error_memory(err);
+    add_leaves(s);
     return mark_waits(s) || error_memory(err);
+}
+
+bool shown_init(struct shown *s, const struct profile *p, const struct shown_options *o,
+                struct error *err)
+{
+    struct shown_options all = *o;
+    all.without_idle = false;
+    if (!init_all(s, p, o, err))
+        return false;
+    if (!s->idle_left || s->total > 0)
+        return true;
+    shown_deinit(s);
+    return init_all(s, p, &all, err);
+}
+
+static bool weigh_part(struct shown *s, const struct shown *whole)
+{
+    const struct profile *p = s->p;
+    s->self = arena_zalloc(&s->arena, s->node_count, sizeof *s->self);
+    for (size_t i = 0; s->self && i < p->sample_count; i++) {
+        const struct sample *row = &p->samples[i];
+        if (shown_has(s, row->event))
+            add_sample(s, row,
+                       whole->node_of_row ? whole->node_of_row[row->cpu]
+                                          : path_of_stack(&s->paths, row->stack));
+    }
+    return s->self != NULL;
+}
+
+bool shown_part(struct shown *s, const struct shown *whole, const struct profile *part)
+{
+    const uint8_t *idle_left = whole->idle_left;
+    for (;;) {
+        *s = *whole;
+        s->arena = ARENA_INIT;
+        s->borrows = true;
+        s->p = part;
+        s->idle_left = idle_left;
+        s->total = s->unnamed = s->idle = 0;
+        s->samples = 0;
+        s->waits = NULL;
+        if (!weigh_part(s, whole))
+            return false;
+        if (!idle_left || s->total > 0)
+            break;
+        idle_left = NULL; /* all of it is idle */
+        arena_deinit(&s->arena);
+    }
+    add_leaves(s);
+    return mark_waits(s);
 }
 
 void shown_deinit(struct shown *s)
 {
     changes_deinit(&s->changes);
-    paths_deinit(&s->paths);
+    if (!s->borrows)
+        paths_deinit(&s->paths);
     arena_deinit(&s->arena);
     *s = (struct shown){0};
 }
@@ -200,11 +263,6 @@ static bool weigh(struct growing *g, uint32_t node, uint32_t from)
     return true;
 }
 
-static bool has_weight(const struct shown *s, uint32_t node)
-{
-    return s->self[node] != 0 || (s->base_self && s->base_self[node] != 0);
-}
-
 /* From every node with a weight up to the root. Process and thread remain the outermost
  * levels: otherwise leaves and their callers would be boxes of several programs. */
 static bool grow_up(struct growing *g, struct arena *scratch)
@@ -216,7 +274,7 @@ static bool grow_up(struct growing *g, struct arena *scratch)
         owner[path] = owner[s->nodes[path].parent];
         if (s->kind_of_label[own] >= KIND_PROCESS)
             owner[path] = trie_child(&g->trie, owner[path], own);
-        if (!has_weight(s, path))
+        if (!shown_weighs(s, path))
             continue;
         uint32_t node = owner[path];
         for (uint32_t at = path; at; at = s->nodes[at].parent) {
@@ -269,7 +327,7 @@ static bool grow_callers(struct growing *g, struct arena *scratch, string_id lab
     uint32_t *found = find_innermost(g, scratch, label);
     string_id *process = find_processes(s, scratch);
     for (uint32_t path = 1; found && process && path < s->node_count; path++) {
-        if (!found[path] || !has_weight(s, path))
+        if (!found[path] || !shown_weighs(s, path))
             continue;
         uint32_t node = node_of_process(g, process[path]);
         for (uint32_t at = found[path]; at && !is_process(s, at);

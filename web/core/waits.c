@@ -76,10 +76,12 @@ static frame_id waker_of(const struct profile *p, stack_id stack)
 static uint8_t reason_of(const struct profile *p, uint8_t by_stack, label_id lock,
                          label_id file, const char *kind)
 {
-    struct str name = profile_string(p, p->labels[file].text);
     if (lock)
         return lock_kind_is_idle(kind) ? ACTIVITY_SLEEP : ACTIVITY_LOCK;
-    if (!file || by_stack != ACTIVITY_SLEEP || str_starts(name, STR("anon_inode:")))
+    if (!file || by_stack != ACTIVITY_SLEEP)
+        return by_stack;
+    struct str name = profile_string(p, p->labels[file].text);
+    if (str_starts(name, STR("anon_inode:")))
         return by_stack;
     return str_starts(name, STR("/")) ? ACTIVITY_DISK : ACTIVITY_NETWORK;
 }

@@ -3,16 +3,17 @@
 import { Appearance } from "./appearance";
 import { allOf, CoreError, type Core } from "./core";
 import { Filters, withTime } from "./filters";
-import { setClock } from "./format";
+import { count, functionName, setClock } from "./format";
 import type { Live } from "./live";
 import type { Home } from "./home";
 import { type Opened, Opening } from "./opening";
 import type { BoxInfo, ComparisonInfo, Fault, Found, FunctionInfo, ProfileInfo, Shown } from "./protocol";
 import { Tone } from "./protocol";
 import { Memory } from "./memory";
+import { AFTER, type Align, BEFORE } from "./sides";
 import { Tracks } from "./tracks";
 import type { TracksView } from "./tracks_view";
-import { type Filter, severalProcesses, type ViewState, readState, START, type View, writeState } from "./state";
+import { type Compared, type Filter, type Pane, severalProcesses, type ViewState, readState, START, type View, writeState } from "./state";
 
 export type Dialog = "help" | "palette" | "threads" | "labels" | "tracks" | "filter" | "note" | "export" | "format" | "menu" | null;
 
@@ -27,6 +28,7 @@ export interface Steered {
     match(back: boolean): void;
     onTheWay?: Promise<void>; /* to the box that step or match selects */
     picture(): HTMLCanvasElement | null;
+    ahead?(): void; /* the core makes what the view will ask for after the profile has changed */
 }
 
 export interface Menu {
@@ -36,8 +38,10 @@ export interface Menu {
     stack: string[] | null;
 }
 
+const ALIGN_CELLS = 100000; /* parts of a recording in which a function is searched for */
+
 /* The properties of the state that require a call of the core. */
-const SHOWN_BY = ["filters", "event", "count", "processes", "wall", "color", "search", "pattern", "chosen", "preview"] as const;
+const SHOWN_BY = ["filters", "event", "count", "processes", "wall", "color", "search", "pattern", "chosen", "preview", "shares", "idle", "align"] as const;
 
 export class App {
     profile: ProfileInfo | null = null;
@@ -98,6 +102,16 @@ export class App {
     /* Whether the profile has the times of waits. */
     get waits(): boolean {
         return this.profile?.events.some((event) => event.name === "off-cpu") ?? false;
+    }
+
+    /* The samples of what is shown, or the blocks of a heap; "": of an instruction trace, all cycles are
+     * counted. */
+    get samplesText(): string {
+        const { shown, profile } = this;
+        if (!shown || shown.unit === "samples" || profile?.cycles)
+            return "";
+        const [one, several] = profile?.counted && this.memory.info ? ["block", "blocks"] : ["sample", "samples"];
+        return `${count(shown.samples)} ${shown.samples === 1 ? one : several}`;
     }
 
     /* The samples that the shares are estimated from; 0: the shares are exact. */
@@ -166,10 +180,48 @@ export class App {
         });
     }
 
-    setSides(sides: boolean): void {
-        this.state = { ...this.state, sides, zoom: null };
+    /* What the flame graphs of a comparison show. Those of one profile have its own colours. */
+    async setCompared(compared: Compared): Promise<void> {
+        const { color } = this.state;
+        const alone = compared === "before" || compared === "after";
+        this.state = { ...this.state, compared, zoom: null };
         this.remember(true);
         this.changed();
+        if (alone && color === Tone.Change)
+            await this.setColor(Tone.Auto);
+        else if (!alone && color === Tone.Auto)
+            await this.setColor(Tone.Change);
+    }
+
+    /* The same spans of the axis are other parts of one profile then. */
+    async setAlign(align: Align): Promise<void> {
+        await this.inTurn(async () => {
+            this.state = { ...this.state, align };
+            this.tracks.align();
+            await this.show(true);
+        });
+    }
+
+    /* The moments at which the function first ran in both. */
+    async alignBy(name: string): Promise<void> {
+        const { sides } = this.tracks;
+        const only = JSON.stringify([{ verb: "focus", text: name, exact: true }]);
+        const first = async (side: 0 | 1, to: number): Promise<number> => {
+            const { cells, column } = await this.core.heatOfSide(side, only, Math.max(1, to / ALIGN_CELLS), 1);
+            return cells.findIndex((cell) => cell > 0) * column;
+        };
+        const [before, after] = await Promise.all([first(0, sides?.[BEFORE]?.info.to ?? 1), first(1, sides?.[AFTER]?.info.to ?? 1)]).catch(() => [-1, -1]);
+        if (before !== undefined && after !== undefined && before >= 0 && after >= 0)
+            await this.setAlign(Math.round(before - after));
+        else
+            this.say(`${functionName(name)} did not run in both`);
+    }
+
+    async setShares(shares: boolean): Promise<void> {
+        await this.inTurn(async () => {
+            this.state = { ...this.state, shares };
+            await this.show(true);
+        });
     }
 
     private title(): void {
@@ -216,7 +268,8 @@ export class App {
     shownFilters(): Filter[] {
         const { filters, preview, wall, event } = this.state;
         const all = wall ? [{ verb: "wall-clock", text: this.profile?.events[event - 1]?.name ?? "" }, ...filters] : filters;
-        return preview ? withTime(all, { verb: "time", text: "", from: preview[0], to: preview[1] }) : all;
+        const timed = preview ? withTime(all, { verb: "time", text: "", from: preview[0], to: preview[1] }) : all;
+        return timed.map((filter) => this.tracks.ofSides(filter));
     }
 
     /* With `mayBeEmpty`: of a previewed span without samples, the page says so, and the last picture is left. */
@@ -227,17 +280,19 @@ export class App {
             this.state = { ...this.state, view: "left" };
         let unsearchable: unknown = null; /* the rest is shown nevertheless */
         try {
-            const { event, count, wall, color, search, pattern, chosen, preview } = this.state;
+            const { event, count, wall, color, search, pattern, chosen, preview, shares, idle } = this.state;
             const processes = this.state.processes && severalProcesses(this);
             try {
-                const [shown, comparison, , looks, found, picked] = await allOf([
-                    this.core.show(JSON.stringify(this.shownFilters()), wall ? 0 : event, count, processes),
+                const answers = allOf([
+                    this.core.show(JSON.stringify(this.shownFilters()), wall ? 0 : event, count, processes, !shares, !idle),
                     this.comparedWith ? this.core.comparison() : null,
                     this.core.color(color),
                     this.core.looks(),
                     search ? this.core.search(search, pattern).catch((error: unknown) => { unsearchable = error; return null; }) : null,
                     chosen ? this.core.chooseNamed(chosen) : null,
                 ]);
+                this.steered?.ahead?.();
+                const [shown, comparison, , looks, found, picked] = await answers;
                 Object.assign(this, { shown, comparison, found, selected: null, chosen: picked, lookOf: looks });
             } catch (error) {
                 if (!mayBeEmpty || !preview || !(error instanceof CoreError) || !/^no samples remain/.test(error.fault.message))
@@ -273,6 +328,14 @@ export class App {
             this.state = { ...this.state, event, count, wall, zoom: null };
             if (!(await this.show(true)))
                 this.state = before;
+        });
+    }
+
+    /* Whether the time in which CPUs were idle is shown. */
+    async setIdle(idle: boolean): Promise<void> {
+        await this.inTurn(async () => {
+            this.state = { ...this.state, idle, zoom: null };
+            await this.show(true);
         });
     }
 
@@ -317,6 +380,12 @@ export class App {
 
     openSource(file: string): void {
         this.state = { ...this.state, view: "source", file, zoom: null };
+        this.remember(true);
+        this.changed();
+    }
+
+    setPane(pane: Pane): void {
+        this.state = { ...this.state, pane };
         this.remember(true);
         this.changed();
     }
@@ -468,6 +537,8 @@ export class App {
             if (!this.profile || writeState(state) === writeState(before))
                 return;
             this.state = state;
+            if (state.align !== before.align)
+                this.tracks.align();
             this.tracks.span = state.preview;
             void this.memory.measure();
             const same = SHOWN_BY.every((key) => JSON.stringify(before[key]) === JSON.stringify(state[key]));
@@ -477,6 +548,8 @@ export class App {
             } else if (!(await this.show())) {
                 const { fault } = this;
                 this.state = before;
+                if (state.align !== before.align)
+                    this.tracks.align();
                 this.tracks.span = before.preview;
                 void this.memory.measure();
                 await this.request(true); /* the core may have colours and matches of the refused address */

@@ -23,11 +23,11 @@ export function nameCategory(name: string): number {
     return hash % 12;
 }
 
-/* The live page has no tracks of processes: the name decides, as in its table of processes. */
+/* The live page has no tracks of processes: the name, service or container decides, as in its table. */
 function categoryOf(app: App, track: number, label: number): number {
     const name = app.live ? app.core.labels.get(label) : undefined;
     if (name !== undefined)
-        return nameCategory(name.replace(/( \((process|thread)\))+$/, "").replace(/ \u00d7?\d+$/, ""));
+        return nameCategory(app.live?.rowOf(name.replace(/( \((process|thread)\))+$/, "").replace(/ \u00d7?\d+$/, "")) ?? "");
     return app.tracks.info ? app.tracks.category(track) : track % 12;
 }
 

@@ -345,6 +345,10 @@ export class ChartView extends Viewport implements Steered {
         this.go((from) => this.app.core.nextMatch(this.options.kind, from, back));
     }
 
+    ahead(): void {
+        this.app.core.chartAhead(this.options.kind, this.app.state.order);
+    }
+
     /* Scrolls the selected box into view. */
     private reveal(): void {
         const box = this.app.selected;

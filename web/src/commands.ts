@@ -229,6 +229,7 @@ export const COMMANDS: Command[] = [
     { title: "Merge threads by name, as outermost frames", keys: ["T"], group: "Filters", when: open, run: (app) => void app.filters.mergeThreads("name") },
     { title: "Merge threads by process", keys: [], group: "Filters", when: open, run: (app) => void app.filters.mergeThreads("process") },
     { title: "Each thread separately, as outermost frame", keys: [], group: "Filters", when: open, run: (app) => void app.filters.mergeThreads("thread") },
+    { title: "The time of idle CPUs, too, or not", keys: [], group: "Filters", when: (app) => open(app) && ((app.shown?.idle ?? 0) > 0 || app.shown?.idle_left === true), run: (app) => void app.setIdle(app.shown?.idle_left ?? false) },
     { title: "Processes with their threads, as outermost frames", keys: [], group: "Filters", when: open, run: (app) => void app.filters.mergeThreads("both") },
     { title: "Merge all threads", keys: [], group: "Filters", when: (app) => app.filters.threadsBy !== "all", run: (app) => void app.filters.mergeThreads("all") },
     { title: "Names without arguments and templates", keys: ["S"], group: "Filters", when: open, run: (app) => void app.filters.add({ verb: "strip", text: "" }) },

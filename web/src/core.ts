@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interface of the core for the page: every result is a promise. */
 import type { Early } from "./early";
-import { shownName } from "./format";
+import { functionName } from "./format";
 import type {
     Argument, BoxInfo, ChartInfo, ClassSum, ComparisonInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, PeekInfo, ProfileInfo, Progress, Read, Reply,
     Request, Shown,
-    GrowthInfo, MemoryInfo, MemorySpan, SitesInfo, SummaryInfo, TracksInfo, Traffic, TreeRow, WaitSort, WaitsInfo,
+    GrowthInfo, MemoryInfo, MemorySpan, NeighboursInfo, SitesInfo, SummaryInfo, TracksInfo, Traffic, TreeRow, WaitSort, WaitsInfo,
 } from "./protocol";
 
 export class CoreError extends Error {
@@ -117,9 +117,10 @@ export class Core {
 
     cancel = (keep: boolean) => this.ask({ do: "cancel", keep });
     alone = () => this.json<ProfileInfo>("core_alone");
-    show = async (filters: string, event: number, count: boolean, byProcess: boolean): Promise<Shown> => {
+    opened = (side: 0 | 1) => this.shownJson<ProfileInfo>("core_opened", side); /* after, before */
+    show = async (filters: string, event: number, count: boolean, byProcess: boolean, byWeight: boolean, withoutIdle: boolean): Promise<Shown> => {
         this.answers.clear();
-        const shown = await this.json<Shown>("core_show", filters, event, count ? 1 : 0, byProcess ? 1 : 0);
+        const shown = await this.json<Shown>("core_show", filters, event, count ? 1 : 0, byProcess ? 1 : 0, byWeight ? 1 : 0, withoutIdle ? 1 : 0);
         this.labels.clear();
         return shown;
     };
@@ -134,8 +135,12 @@ export class Core {
     draw = async (kind: number, from: number, to: number, width: number, first: number, last: number): Promise<Drawing> => {
         const drawing = await this.ask({ do: "draw", with: [kind, from, to, width, first, last] }) as Drawing;
         for (const [label, name] of drawing.names)
-            this.labels.set(label, shownName(name));
+            this.labels.set(label, functionName(name));
         return drawing;
+    };
+    /* The worker makes the chart while the page takes the answers of the calls before this. */
+    chartAhead = (kind: number, order: number): void => {
+        queueMicrotask(() => void this.number("core_chart", kind, order)); /* without the answer: the view asks for it */
     };
     hit = (kind: number, row: number, x: number) => this.number("core_hit", kind, row, x);
     box = (kind: number, box: number) => this.json<BoxInfo>("core_box", kind, box);
@@ -151,6 +156,7 @@ export class Core {
     functionRows = (from: number, to: number) => this.json<FunctionInfo[]>("core_function_rows", from, to);
     peek = (functions: number, calls: number) => this.json<PeekInfo[]>("core_peek", functions, calls);
     children = (kind: number, node: number) => this.json<TreeRow[]>("core_children", kind, node);
+    neighbours = (most: number) => this.json<[NeighboursInfo, NeighboursInfo]>("core_neighbours", most);
     heaviest = (kind: number, node: number) => this.json<TreeRow[][]>("core_heaviest", kind, node);
     summary = () => this.shownJson<SummaryInfo>("core_summary");
     waits = (sort: WaitSort, from: number) => this.shownJson<WaitsInfo>("core_waits", sort, from);
@@ -167,6 +173,9 @@ export class Core {
     memoryMost = (from: number, to: number) => this.json<number>("core_memory_most", from, to);
     sites = (most: number) => this.shownJson<SitesInfo>("core_sites", most);
     growth = (label: number, columns: number) => this.shownJson<GrowthInfo | null>("core_growth", label, columns);
+    when = (label: number, from: number, to: number, columns: number) => this.shownJson<number[] | null>("core_when", label, from, to, columns);
+    marked = async (label: number, tracks: Uint32Array, from: number, to: number, columns: number): Promise<Float32Array> =>
+        new Float32Array((await this.ask({ do: "bytes", call: "core_marked", with: [label, tracks, from, to, columns] }) as Uint8Array).buffer);
     files = () => this.shownJson<FileInfo[]>("core_files");
     lines = (file: string) => this.json<LineInfo[]>("core_lines", file);
     formats = () => this.json<{ name: string; summary: string }[]>("core_formats");

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes of the filters, which can be undone. */
 import type { App } from "./app";
+import { hasIds } from "./format";
 import type { FunctionInfo } from "./protocol";
 import type { Filter } from "./state";
 
 /* Filters by which a track is selected. */
-export const OF_SELECTION = ["tid", "pid", "comm", "cpu"];
+export const OF_SELECTION = ["tid", "thread", "pid", "comm", "cpu"];
 
 /* Filters by time: a span, or what was live at a moment. */
 export const OF_TIME = ["time", "moment"];
@@ -16,10 +17,26 @@ export function withTime(filters: Filter[], span: Filter): Filter[] {
 }
 
 /* Filters by properties of a thread. */
-const OF_THREADS = ["tid", "pid", "comm", "drop-comm"];
+const OF_THREADS = ["tid", "thread", "pid", "comm", "drop-comm"];
 
 /* What frames can be merged by; there are others, such as labels. */
 const GROUPS = ["function", "file", "module"];
+
+interface Thread {
+    name: string;
+    pid?: number | undefined;
+    tid?: number | undefined;
+}
+
+/* The filter for these threads. In an instruction trace, threads of several processes have one number:
+ * there it needs that of the process, too. */
+export function threadsFilter(chosen: Thread[]): Filter {
+    if (chosen.some((thread) => thread.tid === undefined))
+        return { verb: "comm", text: [...new Set(chosen.map((thread) => thread.name))].join("\n") };
+    if (!hasIds() && chosen.every((thread) => thread.pid !== undefined))
+        return { verb: "thread", text: chosen.map((thread) => `${thread.pid}/${thread.tid}`).join(",") };
+    return { verb: "tid", text: chosen.map((thread) => thread.tid).join(",") };
+}
 
 /* The filter for a process or thread among the levels of a tree; null for a function. */
 export function ownerFilter(f: FunctionInfo): Filter | null {
@@ -27,7 +44,7 @@ export function ownerFilter(f: FunctionInfo): Filter | null {
         return null;
     if (f.process_label !== undefined)
         return { verb: "label", text: `process=${f.process_label}` };
-    return f.ids ? { verb: f.kind === "process" ? "pid" : "tid", text: f.ids } : { verb: "comm", text: f.name.replace(/( \((process|thread)\))+$/, "") }; /* without what makes the label unique */
+    return f.ids ? { verb: f.kind === "process" ? "pid" : f.ids.includes("/") ? "thread" : "tid", text: f.ids } : { verb: "comm", text: f.name.replace(/ \((process|thread)( \d+)?\)$/, "") }; /* without what makes the label unique */
 }
 
 export class Filters {

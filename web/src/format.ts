@@ -5,9 +5,11 @@ const GROUPS = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
 
 function scaled(value: number, steps: [number, string][]): string {
     const size = Math.abs(value);
-    for (const [least, unit] of steps)
-        if (size >= least)
-            return `${(value / least).toPrecision(3)} ${unit}`;
+    for (const [i, [least, unit]] of steps.entries()) {
+        const [next, larger] = steps[i - 1] ?? [Number.POSITIVE_INFINITY, ""];
+        if (size >= least) /* 999.6 ms are 1 s */
+            return Number((size / least).toPrecision(3)) * least >= next ? `${(value / next).toPrecision(3)} ${larger}` : `${(value / least).toPrecision(3)} ${unit}`;
+    }
     const [, unit] = steps[steps.length - 1] as [number, string];
     return `${GROUPS.format(value)} ${unit}`;
 }
@@ -28,8 +30,9 @@ export function setClock(unit: "ns" | "cycles"): void {
     clock = unit;
 }
 
+const RATE: [number, string][] = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
 const COUNT: [number, string][] = [[1e12, "T"], [1e9, "G"], [1e6, "M"]];
-const CYCLES: [number, string][] = [...COUNT, [1, ""]];
+const CYCLES: [number, string][] = [...COUNT, [1e3, "k"], [1, ""]];
 
 export function weight(value: number, unit: string): string {
     if (value === 0)
@@ -48,6 +51,22 @@ export function weight(value: number, unit: string): string {
 /* The units of times, with their size. */
 export function clockUnits(): [number, string][] {
     return clock === "cycles" ? CYCLES : TIME.slice(1);
+}
+
+/* Of a number per nanosecond: how many there are in a second. */
+export function rateText(perNs: number): string {
+    return perNs > 0 ? `${tidy(scaled(perNs * 1e9, RATE))}/s` : "0";
+}
+
+/* Three digits. */
+export function shortCount(value: number): string {
+    return value < 1000 ? GROUPS.format(Math.round(value)) : tidy(scaled(value, RATE));
+}
+
+/* An error of a number of bytes in its unit, with two digits: "\u00b12.1" beside "41.6 MiB". */
+export function bytesError(bytes: number, error: number): string {
+    const [unit] = BYTES.find(([least]) => Math.abs(bytes) >= least) ?? [1];
+    return `\u00b1${tidy(Number((error / unit).toPrecision(2)).toString())}`;
 }
 
 /* Texts of an axis; the unit "clock" means times. All have the unit of the largest value (for
@@ -72,6 +91,11 @@ export function weightUnit(value: number, unit: string): string {
 
 export function time(ns: number): string {
     return clock === "cycles" ? weightUnit(ns, clock) : weight(ns, "ns");
+}
+
+/* Where there is little room: cycles with three digits and without their name. */
+export function shortTime(ns: number): string {
+    return clock === "cycles" ? tidy(scaled(ns, CYCLES)).trim() : time(ns);
 }
 
 export function count(value: number): string {
@@ -107,6 +131,18 @@ export function points(part: number): string {
 /* A change of a weight, with its sign. */
 export function signed(value: number, unit: string): string {
     return value === 0 ? "0" : `${value > 0 ? "+" : "\u2212"}${weight(Math.abs(value), unit)}`;
+}
+
+/* From one change of a weight to another, in the unit of the larger, with two digits. */
+export function signedRange(low: number, high: number, unit: string): string {
+    const scale = unit === "ms" ? 1e6 : 1;
+    const units = unit === "bytes" ? BYTES : unit === "ns" || unit === "ms" ? TIME : Math.max(-low, high) >= 1e7 ? COUNT : [];
+    const [size, name] = units.find(([least]) => Math.max(-low, high) * scale >= least) ?? units[units.length - 1] ?? [1, ""];
+    const text = (value: number): string => {
+        const figure = tidy(Math.abs((value * scale) / size).toPrecision(2));
+        return Number(figure) === 0 ? "0" : `${value > 0 ? "+" : "\u2212"}${figure}`;
+    };
+    return `${text(low)}\u2026${text(high)} ${name}`.trim();
 }
 
 /* Wilson's 95 % interval for a share seen in n samples. */
@@ -150,6 +186,20 @@ export function microseconds(name: string): string {
 
 export function baseName(path: string): string {
     return path.slice(path.lastIndexOf("/") + 1);
+}
+
+const KERNEL = /^\[kernel\.kallsyms\]/, GUEST_KERNEL = /^\[guest\.kernel\.kallsyms/;
+
+/* The file's name, of the kernel a word. Filters, links and exports have the name of the recording. */
+export function moduleName(path: string): string {
+    const name = shownName(baseName(path));
+    return KERNEL.test(name) ? "kernel" : GUEST_KERNEL.test(name) ? "kernel of the guest" : name;
+}
+
+/* A function's name. Of a graph by module, and of the kernel's functions without a name, it is the
+ * kernel's module. */
+export function functionName(name: string): string {
+    return name.startsWith("[") && /^\[[^\s\]]*\]\w*$/.test(name) ? moduleName(name) : shownName(name);
 }
 
 /* The names of cores and tasks in an instruction trace say what their IDs say. */

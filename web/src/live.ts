@@ -3,6 +3,7 @@
  * its own selection; the server only answers. */
 import type { App } from "./app";
 import { shownName } from "./format";
+import { Changes, HALF, keyOf, LEAST, type Usage } from "./live_changes";
 import { Series, type SeriesReply } from "./live_series";
 import { fetchAgain } from "./requests";
 import { readState } from "./state";
@@ -138,6 +139,7 @@ export class Live {
     note: Note | null = null; /* in the dialog; null: a new one */
     processes: Process[] = [];
     processCount = 0;
+    readonly changes = new Changes();
     latest = new Map<string, number>(); /* values of single CPUs, disks and interfaces, for a panel */
     status: Status | null = null;
     lastStatus: Status | null = null; /* the one before, for rates */
@@ -179,6 +181,12 @@ export class Live {
 
     get following(): boolean {
         return this.span === null;
+    }
+
+    /* The row of the table that a process is in: its colour. */
+    rowOf(name: string): string {
+        const found = this.grouping === "process" ? undefined : this.processes.find((p) => p.name === name);
+        return found ? keyOf(found, this.grouping) : name;
     }
 
     /* The span of the axis. */
@@ -288,6 +296,7 @@ export class Live {
             const reply = await ask("/api/processes");
             const all = await reply.json() as { count: number; processes: Process[] };
             this.processes = all.processes;
+            this.changes.note(all.processes, Date.now() / 1000);
             this.processCount = all.count;
             this.app.changed();
         } catch { /* the next second asks again */ }
@@ -343,7 +352,20 @@ export class Live {
             document.title = `${shownName(status.host)} \u2013 live`;
             this.app.changed();
             void this.readNotes();
+            if (!this.lastStatus)
+                await this.readPast(status);
         } catch { /* asked again */ }
+    }
+
+    /* What processes used before the page was opened, as far back as the history goes. */
+    private async readPast({ time, store }: Status): Promise<void> {
+        const half = Math.min(HALF, Math.floor((time - (store?.first ?? time)) / 2));
+        if (half < LEAST)
+            return;
+        const of = async (from: number, to: number): Promise<Usage> => await (await ask(`/api/usage?from=${from}&to=${to}`)).json() as Usage;
+        const [before, after] = await Promise.all([of(time - 2 * half, time - half), of(time - half, time)]);
+        this.changes.seed(before, after, half, Date.now() / 1000);
+        this.app.changed();
     }
 
     /* For what no later request replaces. */
@@ -598,6 +620,8 @@ export class Live {
 
     setGrouping(grouping: Grouping): void {
         this.grouping = grouping;
+        this.app.looks++; /* boxes have the colours of the rows */
+        this.app.shades++;
         this.app.changed();
     }
 

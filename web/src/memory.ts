@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The track of memory: how it is stacked, and the moment and the span that are selected in it. */
 import type { App } from "./app";
-import { shownName } from "./format";
+import { moduleName, shownName } from "./format";
 import { MEMORY_WAYS, type MemoryInfo, type MemorySpan, type MemoryWay } from "./protocol";
 
 export class Memory {
@@ -34,7 +34,7 @@ export class Memory {
         const found = this.info?.layers[layer];
         if (!found)
             return "others";
-        const name = shownName(found.name) || (this.info?.by === "thread" ? "no thread" : "no name");
+        const name = (this.info?.by === "module" ? moduleName(found.name) : shownName(found.name)) || (this.info?.by === "thread" ? "no thread" : "no name");
         return found.nameless ? `[${name}]` : found.tid === undefined ? name : `${name} ${found.tid}`;
     }
 

@@ -201,6 +201,10 @@ export class Overlay {
         pen.fillText(`${name}  \u00b7  ${weight(lane.weight, unit)}`, 8, y + heights.box / 2);
     }
 
+    private get timed(): boolean {
+        return this.chart.info?.timed ?? false;
+    }
+
     private paintRuler(colors: Ink): void {
         const { pen } = this;
         pen.fillStyle = css(colors.page);
@@ -212,8 +216,13 @@ export class Overlay {
         pen.lineTo(this.chart.width, RULER - 0.5);
         const span = this.chart.to - this.chart.from;
         const unit = this.chart.info?.timed ? "clock" : (this.chart.app.shown?.unit ?? "");
-        const step = stepOf((span / this.chart.width) * 110, unit);
+        const { timed } = this;
+        /* Without times, the axis has shares: seconds would look like those of the tracks above. */
+        const whole = this.chart.full || 1;
+        const step = timed ? stepOf((span / this.chart.width) * 110, unit) : stepOf((span / whole / this.chart.width) * 11000, "") * whole / 100;
+        const decimals = Math.max(0, Math.ceil(-Math.log10(step / whole * 100) - 1e-9));
         const textOf = axisText(step, this.chart.to, unit);
+        const label = timed ? textOf : (value: number): string => `${(value / whole * 100).toFixed(decimals)} %`;
         pen.fillStyle = colors.faint;
         const first = Math.ceil(this.chart.from / step - 1e-9);
         for (let i = first; i * step <= this.chart.to; i++) {
@@ -221,7 +230,7 @@ export class Overlay {
             const x = Math.round(this.chart.xOf(at)) + 0.5;
             pen.moveTo(x, RULER - 6);
             pen.lineTo(x, RULER);
-            const text = textOf(at);
+            const text = label(at);
             if (x + 4 + pen.measureText(text).width < this.chart.width)
                 pen.fillText(text, x + 4, RULER / 2);
         }

@@ -36,6 +36,7 @@ export interface ProfileInfo {
     truncated: number;
     loss_lines: [string, string, string]; /* lost, truncated, no unwind information; empty: none */
     rate: number;
+    sample_bytes: number; /* of a heap: the mean bytes between two samples; 0: not sampled, or unknown */
     duration: number;
     cycles: boolean; /* times are in cycles */
     differential: boolean;
@@ -53,7 +54,9 @@ export interface Shown {
     total: number;
     base_total: number;
     unnamed: number; /* of the total: in leaves without a name */
-    idle: number; /* of the total: in idle functions, which are no work */
+    idle: number; /* in idle functions, which are no work: of the total, or left out of it */
+    base_idle: number; /* of a comparison: left out of the total before */
+    idle_left: boolean;
     event: number;
     unit: string;
     event_name: string;
@@ -92,7 +95,7 @@ export interface ComparisonInfo {
     sides: { event: string; samples: number; timed: boolean; block: number }[]; /* before, after; block in ns */
     found: number; /* functions whose self share changed by more than noise */
     others: number;
-    noise: number; /* the sum of the changes of all others, as a weight */
+    noise: number; /* the sum of the changes of all others: as these, from 0 to 1 */
     explained: number; /* the share of all changes that the found functions have */
 }
 
@@ -266,6 +269,7 @@ export interface MemoryInfo {
     event: number; /* the event of live bytes */
     peak: number;
     peakAt: number; /* ns */
+    allocations?: number; /* all of them; only with their times */
 }
 
 /* Bytes of a span. */
@@ -280,7 +284,14 @@ export interface MemorySpan {
 /* What allocated the shown blocks of a heap: the functions with most of them. */
 export interface SitesInfo {
     count: number; /* of all functions */
-    rows: { weight: number; samples: number; beside: number /* all its allocations */; complete: boolean /* each is a sample */; function: FunctionInfo }[];
+    error?: number; /* of a sum of samples: half of the 95 % interval */
+    rows: { weight: number; error?: number; samples: number; beside: number /* all its allocations */; complete: boolean /* each is a sample */; function: FunctionInfo }[];
+}
+
+/* The direct callers or callees of a function. */
+export interface NeighboursInfo {
+    count: number;
+    rows: { total: number; function: FunctionInfo }[];
 }
 
 /* How the bytes of a function grew, over the axis of the tracks. */

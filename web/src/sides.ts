@@ -33,8 +33,41 @@ export function categoryOf(sides: Sides, side: number, layer: number): number {
     return name === null ? -1 : main?.layers.indexOf(name) ?? -1;
 }
 
+/* Which moments of both correspond: those with the same time from the start, or to the end; the same
+ * part of both recordings; or, a number, those of before that are so many ns later. */
+export type Align = "start" | "end" | "length" | number;
+
+/* Of a side: its time is (time of the axis - offset) * scale. */
+interface Position {
+    offset: number;
+    scale: number;
+}
+
+export interface Alignment {
+    positions: [after: Position, before: Position];
+    to: number; /* of the axis */
+}
+
+export function alignmentOf(sides: Sides, align: Align): Alignment {
+    const after = sides[AFTER]?.info.to ?? 0, before = sides[BEFORE]?.info.to ?? 0;
+    const longest = Math.max(after, before);
+    const moved = (ofAfter: number, ofBefore: number): Alignment => ({
+        positions: [{ offset: ofAfter, scale: 1 }, { offset: ofBefore, scale: 1 }], to: Math.max(ofAfter + after, ofBefore + before),
+    });
+    if (!(after > 0) || !(before > 0) || align === "start")
+        return moved(0, 0);
+    if (align === "end")
+        return moved(longest - after, longest - before);
+    if (align === "length")
+        return { positions: [{ offset: 0, scale: 1 }, { offset: 0, scale: before / after }], to: after };
+    return moved(Math.max(0, align), Math.max(0, -align));
+}
+
+export function positioned({ offset, scale }: Position, from: number, to: number): [number, number] {
+    return [(from - offset) * scale, (to - offset) * scale];
+}
+
 /* Tracks that have only the two sides. */
-export function tracksOfSides(sides: Sides): TracksInfo | null {
-    const to = Math.max(...sides.map((side) => side?.info.to ?? 0));
+export function tracksOfSides(to: number): TracksInfo | null {
     return to > 0 ? { to, processes: [], threads: [], cpus: [], marks: [], memory: null } : null;
 }

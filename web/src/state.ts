@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of the view: all of it is in the address, so that a link restores it. */
 import { microseconds } from "./format";
+import type { Align } from "./sides";
 import { type EventInfo, type ProfileInfo, Tone } from "./protocol";
 
 export interface Filter {
@@ -9,6 +10,7 @@ export interface Filter {
     exact?: boolean;
     from?: number;
     to?: number;
+    before?: [number, number]; /* of a comparison, if they differ; only for the core */
 }
 
 export const VIEWS = [
@@ -41,14 +43,15 @@ interface Shows {
 function isHeap({ profile }: Shows): boolean {
     const events = profile?.events ?? [];
     const isMemory = ({ kind }: EventInfo): boolean => kind === "memory" || kind === "live";
-    return events.some(isMemory) && events.every((event) => isMemory(event) || (event.kind === "other" && event.unit === "samples"));
+    return events.some(isMemory) && events.every((event) => isMemory(event) || (event.kind === "other" && (event.unit === "samples" || event.unit === "events")));
 }
 
 /* The views of the shown profile: one is only for two. */
 export function viewsOf(app: Shows): (typeof VIEWS)[number][] {
     const without = [...app.live ? NOT_LIVE : [], ...isHeap(app) ? NOT_HEAP : [], ...app.comparedWith ? [] : ["changes"],
         ...isHeap(app) && app.profile?.labelled && !app.comparedWith ? [] : ["sizes"]];
-    return VIEWS.filter(([view]) => !without.includes(view));
+    const shown = VIEWS.filter(([view]) => !without.includes(view));
+    return [...shown.filter(([view]) => view === "changes"), ...shown.filter(([view]) => view !== "changes")]; /* first what was compared for */
 }
 
 /* The key that opens a view; the last one has none. */
@@ -59,6 +62,14 @@ export function keyOf(view: View): string | null {
 
 export type View = (typeof VIEWS)[number][0];
 
+/* What the flame graphs of two profiles show. */
+export const COMPARED = ["difference", "sides", "before", "after"] as const;
+export type Compared = (typeof COMPARED)[number];
+
+/* What the source view shows. */
+export const PANES = ["source", "assembly", "both"] as const;
+export type Pane = (typeof PANES)[number];
+
 export interface ViewState {
     view: View;
     filters: Filter[];
@@ -66,15 +77,19 @@ export interface ViewState {
     count: boolean; /* samples instead of weights */
     processes: boolean; /* trees of several processes begin with process and thread */
     wall: boolean; /* time, both running and waiting */
+    idle: boolean; /* the time of idle CPUs is shown, too */
     order: number; /* 0 by size, 1 by name */
     flame: boolean; /* callers at the bottom */
     up: boolean; /* flame graph and tree begin with the leaves: callees before callers */
     color: Tone;
     peek: boolean; /* functions with their direct callers and callees */
-    sides: boolean; /* of two profiles: two flame graphs */
+    compared: Compared; /* of two profiles: their flame graphs */
+    align: Align; /* of two profiles: their times */
+    shares: boolean; /* of two profiles: shares are compared, not weights */
     search: string;
     pattern: boolean;
     chosen: string; /* the selected function */
+    pane: Pane;
     file: string; /* whose source is shown; empty: the heaviest */
     nodes: number; /* minimum share of a function in the call graph, in percent */
     edges: number; /* the same for calls */
@@ -89,15 +104,19 @@ export const START: ViewState = {
     count: false,
     processes: true,
     wall: false,
+    idle: false,
     order: 0,
     flame: false,
     up: false,
     color: Tone.Auto,
     peek: false,
-    sides: false,
+    compared: "difference",
+    align: "start",
+    shares: true,
     search: "",
     pattern: false,
     chosen: "",
+    pane: "both",
     file: "",
     nodes: 0.5,
     edges: 0.1,
@@ -148,9 +167,14 @@ export function readState(hash: string): ViewState {
             state[key] = given[key] as number;
     if (Array.isArray(given["zoom"])) /* the first edition had no processes: a range of its flame graph */
         state.processes = false;
-    for (const key of ["count", "processes", "wall", "flame", "up", "peek", "sides", "pattern"] as const)
+    for (const key of ["count", "processes", "wall", "idle", "flame", "up", "peek", "shares", "pattern"] as const)
         if (typeof given[key] === "boolean")
             state[key] = given[key];
+    const { align } = given;
+    if (align === "end" || align === "length" || (typeof align === "number" && Number.isFinite(align)))
+        state.align = align;
+    state.compared = COMPARED.find((one) => one === given["compared"]) ?? (given["sides"] === true ? "sides" : "difference"); /* the first edition had "sides" */
+    state.pane = PANES.find((one) => one === given["pane"]) ?? "both";
     for (const key of ["search", "chosen", "file"] as const)
         if (typeof given[key] === "string")
             state[key] = given[key];
@@ -178,6 +202,7 @@ export function filterText(f: Filter, time: (ns: number) => string): string {
         comm: "thread",
         "drop-comm": "without thread",
         tid: "thread",
+        thread: "thread",
         pid: "process",
         cpu: "CPU",
         label: "label",
@@ -192,6 +217,7 @@ export function filterText(f: Filter, time: (ns: number) => string): string {
         case "pid":
             return /,.*,/.test(f.text) ? `${f.text.split(",").length} processes` : `process ${f.text}`;
         case "tid":
+        case "thread":
             return /,.*,/.test(f.text) ? `${f.text.split(",").length} threads` : `thread ${f.text}`;
         case "collapse":
             return f.text === "cycles" ? "recursion over others collapsed" : "recursion collapsed";

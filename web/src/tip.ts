@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tooltip of a chart: the box or the lost samples below the pointer. */
 import type { ChartView } from "./chart";
+import { intervalText, relativeText, verdictText } from "./difference";
 import { element } from "./elements";
-import { count, points, share, shownName, signed, time, weight } from "./format";
+import { count, functionName, share, signed, time, weight } from "./format";
 import { type BoxInfo, NONE, Verdict } from "./protocol";
 
 export class Tip {
@@ -55,7 +56,7 @@ export class Tip {
             if (info.waiting && !info.off)
                 figures.textContent += `, ${share(info.waiting, size)} waiting`;
             const name = document.createElement("span");
-            name.textContent = shownName(info.function.name).slice(0, 300);
+            name.textContent = functionName(info.function.name).slice(0, 300);
             this.host.replaceChildren(...(info.change ? [name, this.compared(info)] : [figures, name]));
             this.chart.linked?.mark(box);
             this.chart.over.dataset["hover"] = info.function.name;
@@ -69,12 +70,12 @@ export class Tip {
         const table = document.createElement("table");
         const before = info.base_total ?? 0;
         const after = info.total ?? 0;
-        const { low = 0, high = 0, verdict = Verdict.Noise, ...shares } = info.change ?? { before: 0, after: 0 };
+        const change = info.change ?? { before: 0, after: 0, low: 0, high: 0, verdict: Verdict.Noise };
         const rows = [
             ["Before", weight(before, unit), share(before, base_total) || "0 %"],
             ["After", weight(after, unit), share(after, total) || "0 %"],
-            ["Change", signed(after - before, unit), `${points(shares.after - shares.before)} points`],
-            ["95 %", verdict === Verdict.Few ? "too few samples" : verdict === Verdict.Noise ? "within noise" : "", `${points(low)}\u2026${points(high)}`],
+            ["Change", signed(after - before, unit), relativeText(this.chart.app, change)],
+            ["95 %", verdictText(change), intervalText(this.chart.app, change)],
         ];
         for (const cells of rows) {
             const row = table.insertRow();

@@ -3,12 +3,13 @@
 import type { App } from "./app";
 import { MACHINE_LAYERS, MEMORY_WAYS, type TracksInfo } from "./protocol";
 import { heights } from "./density";
-import { OF_SELECTION } from "./filters";
+import { OF_SELECTION, OF_TIME, threadsFilter } from "./filters";
 import { isPhone } from "./phone";
-import { AFTER, BEFORE, sideOf, type Sides, tracksOfSides } from "./sides";
-import type { Filter } from "./state";
+import { AFTER, type Alignment, alignmentOf, BEFORE, positioned, sideOf, type Sides, tracksOfSides } from "./sides";
+import { type Filter, filterText } from "./state";
+import { hasIds, time } from "./format";
 
-export type TrackKind = "before" | "after" | "memory" | "machine" | "marks" | "process" | "thread" | "cpus" | "cpu";
+export type TrackKind = "before" | "after" | "memory" | "allocations" | "machine" | "marks" | "process" | "thread" | "cpus" | "cpu";
 
 export interface Track {
     kind: TrackKind;
@@ -22,9 +23,10 @@ const FIRST_SHOWN = 12; /* tracks at first */
 const TINY = 0.003; /* share of the CPU time of a process that is not shown at first */
 const MAIN = 0.8; /* share of the CPU time of a process that is open at first */
 const MACHINE = 62, MEMORY = 140; /* pixels */
-const heightOf = (kind: TrackKind): number => kind === "machine" || kind === "before" || kind === "after" ? MACHINE : kind === "process" || kind === "cpus" ? heights.process : heights.thread;
+const heightOf = (kind: TrackKind): number => kind === "machine" || kind === "before" || kind === "after" ? MACHINE : kind === "process" || kind === "cpus" || kind === "allocations" ? heights.process : heights.thread;
 const LABEL = 16;
 const GROWN: Partial<Record<TrackKind, number>> = { memory: 3, machine: 3, before: 3, after: 3, process: 2, thread: 2, cpu: 2 }; /* times the usual height at most */
+const NEVER = 1e18; /* ns: later than all recordings */
 const LANE = 3; /* height of a CPU among all CPUs: 2 pixels and a gap */
 
 /* The IDs or names in a filter that selects tracks. */
@@ -80,7 +82,7 @@ export class Tracks {
             after = await this.app.core.tracks(AFTER);
         }
         this.sides = this.app.comparedWith ? [sideOf(after), sideOf(earlier)] : null;
-        this.info = this.sides ? tracksOfSides(this.sides) : after;
+        this.info = this.alignment ? tracksOfSides(this.alignment.to) : after;
         this.info?.marks.sort((a, b) => a.at - b.at);
         this.loads++;
         this.span = this.info ? this.app.state.preview : null;
@@ -88,6 +90,33 @@ export class Tracks {
         if (!begun || !before)
             this.choose();
         this.layOut();
+    }
+
+    /* How the two of a comparison lie on the axis. */
+    get alignment(): Alignment | null {
+        return this.sides && alignmentOf(this.sides, this.app.state.align);
+    }
+
+    /* They lie on it in another way. */
+    align(): void {
+        if (!this.alignment)
+            return;
+        this.info = tracksOfSides(this.alignment.to);
+        this.loads++;
+        this.arrange();
+    }
+
+    /* The filter with the times of both sides, which are those of the axis otherwise. */
+    ofSides(filter: Filter): Filter {
+        const { alignment } = this;
+        if (!alignment || !OF_TIME.includes(filter.verb))
+            return filter;
+        const of = (side: number): [number, number] => {
+            const [from, to] = positioned(alignment.positions[side as 0 | 1], filter.from ?? 0, filter.to ?? 0);
+            return to > 0 ? [Math.max(0, from), to] : [NEVER, NEVER + 1e3];
+        };
+        const [from, to] = of(AFTER);
+        return { ...filter, from, to, before: of(BEFORE) };
     }
 
     /* The first tracks: the processes with the most CPU time. One that used nearly all of
@@ -144,6 +173,8 @@ export class Tracks {
                 add("after", AFTER);
             if (info.memory)
                 add("memory", 0, MEMORY);
+            if (info.memory?.allocations)
+                add("allocations", 0);
             if (info.processes.length)
                 add("machine", 0);
             if (info.marks.length)
@@ -372,27 +403,49 @@ export class Tracks {
         if (track.kind === "process" && process)
             return process.ids ? { verb: "pid", text: process.ids } : process.pid === undefined ? { verb: "comm", text: process.name } : { verb: "pid", text: String(process.pid) };
         if (track.kind === "thread" && thread)
-            return thread.tid === undefined ? { verb: "comm", text: thread.name } : { verb: "tid", text: String(thread.tid) };
+            return this.ofThreads([thread]);
         if (track.kind === "cpu")
             return { verb: "cpu", text: String(this.info?.cpus[track.index] ?? "") };
         return null;
     }
 
+    /* The text of a filter's chip. The IDs of an instruction trace are no numbers that a user knows: the
+     * names are. */
+    textOf(filter: Filter): string {
+        const { info } = this;
+        const names = hasIds() ? [] : filter.verb === "pid" ? info?.processes.filter((one) => String(one.pid) === filter.text)
+            : info?.threads.filter((one) => filter.verb === "thread" ? `${info.processes[one.process]?.pid}/${one.tid}` === filter.text : filter.verb === "tid" && String(one.tid) === filter.text);
+        const [only, ...others] = names ?? [];
+        return only && !others.length ? `only ${only.name}` : filterText(filter, time);
+    }
+
+    /* Whether another thread of the process has the same name. */
+    sharesName(thread: number): boolean {
+        const { info } = this;
+        const one = info?.threads[thread], process = info?.processes[one?.process ?? -1];
+        const all = process ? info?.threads.slice(process.first, process.first + process.count) : [];
+        return (all ?? []).filter((other) => other.name === one?.name).length > 1;
+    }
+
+    ofThreads(threads: TracksInfo["threads"]): Filter {
+        return threadsFilter(threads.map((thread) => ({ name: thread.name, tid: thread.tid, pid: this.info?.processes[thread.process]?.pid })));
+    }
+
     /* Processes as their threads, which can be selected beside other threads; null if the IDs are
      * unknown. */
     private asThreads(filter: Filter): Filter | null {
-        if (filter.verb === "tid")
+        if (filter.verb === "tid" || filter.verb === "thread")
             return filter;
         const pids = filter.verb === "pid" ? partsOf(filter) : [];
         const of = (process: number): boolean => pids.includes(String(this.info?.processes[process]?.pid));
         const threads = this.info?.threads.filter((t) => of(t.process)) ?? [];
         const known = new Set(threads.map((t) => t.process)).size === pids.length && threads.every((t) => t.tid !== undefined);
-        return known && threads.length ? { verb: "tid", text: threads.map((t) => t.tid).join(",") } : null;
+        return known && threads.length ? this.ofThreads(threads) : null;
     }
 
     private covers(selection: Filter, filter: Filter | null): boolean {
         if (filter && filter.verb !== selection.verb)
-            return this.covers(selection, selection.verb === "tid" ? this.asThreads(filter) : null);
+            return this.covers(selection, selection.verb === "tid" || selection.verb === "thread" ? this.asThreads(filter) : null);
         const selected = partsOf(selection);
         return filter !== null && partsOf(filter).every((part) => selected.includes(part));
     }
@@ -405,7 +458,7 @@ export class Tracks {
     /* One filter for both; null if there is none: for a CPU and a thread, or without IDs. */
     private joined(a: Filter, b: Filter): Filter | null {
         const [first, second] = a.verb === b.verb ? [a, b] : [this.asThreads(a), this.asThreads(b)];
-        return first && second ? withParts(first, [...partsOf(first), ...partsOf(second)]) : null;
+        return first && second && first.verb === second.verb ? withParts(first, [...partsOf(first), ...partsOf(second)]) : null;
     }
 
     /* Adds the track to the selection, or removes it; a track that cannot be added replaces it. */

@@ -2,13 +2,13 @@
 /* Draws the visible tracks: one call of the core for all of them, then rectangles. */
 import type { App } from "./app";
 import { ticks } from "./axis";
-import { type Packed, packed } from "./colors";
+import { mix, type Packed, packed } from "./colors";
 import { element, resize } from "./elements";
-import { count, shownName, weight } from "./format";
+import { count, rateText, shownName, weight } from "./format";
 import { Pixels } from "./pixels";
 import { MACHINE_LAYERS, MEMORY_LAYERS } from "./protocol";
 import { contour, type Tokens, tokens } from "./tokens";
-import { AFTER, categoryOf, type Side } from "./sides";
+import { AFTER, categoryOf, positioned, type Side } from "./sides";
 import type { Track } from "./tracks";
 
 export const AXIS = 22;
@@ -16,13 +16,15 @@ const COARSE = 3; /* pixels of a step in stacked tracks */
 const ACTIVITIES = 6;
 const SLEEP = 5;
 const CPUS_MOST = 64; /* of all CPUs in one track */
-const KINDS = { machine: 0, process: 1, thread: 2, cpu: 3, memory: 4 } as const;
+const KINDS = { machine: 0, process: 1, thread: 2, cpu: 3, memory: 4, allocations: 5 } as const;
 const INDEX_BITS = 28;
 const MEMORY_TOP = 4; /* pixels above the stacked memory */
 const ROUND = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
+const SAMPLES_A_STEP = 4, WIDEST = 12; /* of the allocation rate; pixels */
+const MARK_LATER = 150; /* ms */
 const HATCH = 6; /* pixels between two lines */
 
-/* A drawn track: the times in ns (of memory, the most bytes), and the layers with a value per pixel. */
+/* A drawn track: the times in ns (of memory, the most bytes; of allocations, their number and that of the samples), and the layers with a value per pixel. */
 export interface Strip {
     running: number;
     waiting: number;
@@ -41,7 +43,7 @@ type Entry = [string, keyof typeof KINDS, number];
 const STRIPS_MOST = 400; /* of a picture */
 
 function layersOf(kind: keyof typeof KINDS): number {
-    return kind === "machine" ? MACHINE_LAYERS : kind === "cpu" ? 2 : kind === "memory" ? MEMORY_LAYERS + 1 : ACTIVITIES;
+    return kind === "machine" ? MACHINE_LAYERS : kind === "allocations" ? 1 : kind === "cpu" ? 2 : kind === "memory" ? MEMORY_LAYERS + 1 : ACTIVITIES;
 }
 
 /* A round number of bytes that is not smaller. */
@@ -66,6 +68,18 @@ function coarser(values: Float32Array, step: number): Float32Array {
     return out;
 }
 
+/* What the whole recording used in each part of its time: CPU time, or memory. */
+export async function wholeCurve(app: App, columns: number): Promise<Float32Array> {
+    const { info, sides } = app.tracks;
+    const kind = sides?.[AFTER]?.kind ?? (info?.processes.length ? "machine" : "memory");
+    const values = await app.core.tracksDraw(Uint32Array.of(KINDS[kind] * 2 ** INDEX_BITS), 0, info?.to ?? 1, columns, AFTER);
+    const out = new Float32Array(columns);
+    const layers = kind === "memory" ? MEMORY_LAYERS : MACHINE_LAYERS;
+    for (let i = 0; i < layers * columns; i++)
+        out[i % columns] = (out[i % columns] ?? 0) + (values[2 + i] ?? 0);
+    return out;
+}
+
 export class TracksView {
     private readonly canvas: HTMLCanvasElement;
     private readonly axis: HTMLCanvasElement;
@@ -81,6 +95,8 @@ export class TracksView {
     private scroll = 0;
     private committed = "";
     private picture: Picture | null = null;
+    private marks: { key: string; rows: Map<string, Float32Array> } | null = null; /* where the selected function ran */
+    private markTimer = 0;
     private requested = false;
     private again = false;
     private disposed = false;
@@ -95,6 +111,7 @@ export class TracksView {
 
     dispose(): void {
         this.disposed = true;
+        clearTimeout(this.markTimer);
         this.watcher.disconnect();
     }
 
@@ -121,6 +138,11 @@ export class TracksView {
             [this.from, this.to] = this.app.tracks.committed;
         }
         this.draw();
+    }
+
+    /* Whether the tracks show where the selected function ran. */
+    get marked(): boolean {
+        return this.marks !== null && this.marks.rows.size > 0 && this.marks.key === this.markKey();
     }
 
     get scrolled(): number {
@@ -217,8 +239,7 @@ export class TracksView {
             if (tracks.info && to > from && missing.length + sides.length) {
                 const read = await this.request(missing, from, to, columns, AFTER);
                 for (const [slot, entry] of sides)
-                    for (const [name, strip] of await this.request([entry], from, to, columns, slot))
-                        read.set(name, strip);
+                    read.set(entry[0], await this.requestSide(entry, from, to, columns, slot));
                 if (!this.disposed && loads === tracks.loads)
                     this.picture = { key, strips: this.joined(known, read) };
             } else if (!tracks.info) {
@@ -232,10 +253,64 @@ export class TracksView {
             return;
         this.paint();
         this.drawn();
+        this.markSoon();
         if (this.again || version !== tracks.version) {
             this.again = false;
             this.draw();
         }
+    }
+
+    /* --- The selected function ------------------------------------------------------------- */
+
+    private markKey(): string {
+        const { chosen, version, tracks } = this.app;
+        return chosen ? `${chosen.label} ${version} ${tracks.loads} ${tracks.version} ${this.scroll} ${this.from} ${this.to} ${this.width}` : "";
+    }
+
+    /* When nothing has moved for a while: frames and clicks do not wait for it. */
+    private markSoon(): void {
+        clearTimeout(this.markTimer);
+        if (this.app.comparedWith || this.markKey() === (this.marks?.key ?? ""))
+            return;
+        if (!this.app.chosen) {
+            this.marks = null;
+            this.draw();
+            return;
+        }
+        this.markTimer = window.setTimeout(() => void this.mark(), MARK_LATER);
+    }
+
+    private async mark(): Promise<void> {
+        const key = this.markKey(), { chosen } = this.app;
+        const entries = this.entries().filter(([, kind]) => kind === "process" || kind === "thread");
+        if (!chosen || !entries.length || this.disposed)
+            return;
+        const ids = Uint32Array.from(entries, ([, kind, index]) => KINDS[kind] * 2 ** INDEX_BITS + index);
+        const columns = this.width;
+        const values = await this.app.core.marked(chosen.label, ids, this.from, this.to, columns).catch(() => new Float32Array(0));
+        if (this.disposed || key !== this.markKey())
+            return;
+        this.marks = { key, rows: new Map(values.length ? entries.map(([name], i) => [name, values.subarray(i * columns, (i + 1) * columns)]) : []) };
+        this.draw();
+    }
+
+    /* Of the time that a process runs. The strips are paler while the selected function's time is marked in
+     * them, also while new marks are on their way. */
+    private runningColor(process: number, colors: Tokens): string {
+        const category = this.app.tracks.category(process);
+        if (!this.app.chosen || !this.marks?.rows.size)
+            return this.colorOf(process, colors);
+        return category < 0 ? colors.line : (colors.boxes[category] as string);
+    }
+
+    /* In a stronger tone of the strip's colour. */
+    private paintMarked(row: string, step: number, unit: number, base: number, color: string, colors: Tokens): void {
+        const values = this.marks?.key === this.markKey() ? this.marks.rows.get(row) : undefined;
+        if (!values)
+            return;
+        const strong = mix(packed(color), packed(colors.text), 0.55);
+        const steps = coarser(values, step);
+        this.stack(steps, new Float32Array(steps.length), step, unit, base, (x, y, width, height) => this.pixels.fill(x, y, width, height, strong));
     }
 
     /* The latest strips of both. */
@@ -258,6 +333,21 @@ export class TracksView {
             at += 2 + layers.length * columns;
         }
         return strips;
+    }
+
+    /* Of a side, which may begin later on the axis. */
+    private async requestSide(entry: Entry, from: number, to: number, columns: number, slot: number): Promise<Strip> {
+        const position = this.app.tracks.alignment?.positions[slot as 0 | 1] ?? { offset: 0, scale: 1 };
+        const [begin, end] = positioned(position, from, to);
+        const first = begin < 0 ? Math.min(columns, Math.ceil((-begin / (end - begin)) * columns)) : 0;
+        const late = begin + ((end - begin) * first) / columns;
+        const read = first < columns ? (await this.request([entry], Math.max(0, late), end, columns - first, slot)).get(entry[0]) : undefined;
+        const layers = Array.from({ length: layersOf(entry[1]) }, (_, i) => {
+            const all = new Float32Array(columns);
+            all.set(read?.layers[i] ?? [], first);
+            return all;
+        });
+        return { running: read?.running ?? 0, waiting: read?.waiting ?? 0, layers };
     }
 
     /* --- Painting -------------------------------------------------------------------------- */
@@ -323,12 +413,14 @@ export class TracksView {
             this.paintMachine(strip, y, row.height, colors);
         else if (row.kind === "memory")
             this.paintMemory(strip, y, row.height, colors);
+        else if (row.kind === "allocations")
+            this.paintAllocations(strip, y, row.height, colors);
         else if (row.kind === "cpu")
             this.paintCpu(strip, y + 3, row.height - 7, colors);
         else if (row.kind === "process")
             this.paintProcess(strip, row.index, y, row.height, colors);
         else
-            this.paintThread(strip, info.threads[row.index]?.process ?? 0, y + 2, row.height - 5, colors);
+            this.paintThread(strip, row.index, y + 2, row.height - 5, colors);
     }
 
     private colorOf(process: number, colors: Tokens): string {
@@ -395,21 +487,23 @@ export class TracksView {
         const step = side.kind === "memory" ? 1 : COARSE;
         const stepsOf = (one: Strip): Float32Array[] => one.layers.slice(0, side.layers.length).map((layer) => coarser(layer, step));
         const drawn = this.app.tracks.rows.map((one) => (one.kind === "before" || one.kind === "after" ? this.stripOf(one) : undefined));
+        const sums = drawn.flatMap((one) => (one ? [this.sums(stepsOf(one))] : []));
         const most = Math.max(...drawn.flatMap((one) => (one ? [this.topOf(side, one, this.sums(stepsOf(one)))] : [])));
+        const scale = sums.reduce((top, values) => values.reduce((a, b) => Math.max(a, b), top), most);
         const steps = stepsOf(strip), below = new Float32Array(steps[0]?.length ?? 0);
         for (const [i, values] of steps.entries()) {
             const category = categoryOf(sides, row.index, i);
             const color = category < 0 ? colors.other : (colors.strips[category] as string);
-            this.stackSolid(values, below, step, (row.height - 6) / most, y + row.height - 1, color);
+            this.stackSolid(values, below, step, (row.height - 6) / scale, y + row.height - 1, color);
         }
         const top = side.kind === "memory" ? weight(most, "bytes") : `${most} ${most > 1 ? "CPUs" : "CPU"}`;
         this.above.push(() => this.note(top, y + 9, colors));
     }
 
-    /* What the height of a side stands for. */
+    /* What the height of a side stands for. No more CPUs can be busy than there are. */
     private topOf(side: Side, strip: Strip, sums: Float32Array): number {
         const drawn = sums.reduce((most, value) => Math.max(most, value), 0);
-        return side.kind === "memory" ? roundBytes(Math.max(1, drawn, strip.running)) : Math.max(1, Math.ceil(drawn));
+        return side.kind === "memory" ? roundBytes(Math.max(1, drawn, strip.running)) : Math.max(1, Math.min(Math.ceil(drawn), side.info.cpus.length || Number.POSITIVE_INFINITY));
     }
 
     /* The bytes at the top of the track: a round number above all that is drawn. */
@@ -429,6 +523,16 @@ export class TracksView {
             this.above.push(() => this.paintResident(strip.layers[MEMORY_LAYERS] as Float32Array, base, unit, colors));
         const peak = this.xOf(this.app.memory.info?.peakAt ?? 0); /* its tag is not covered */
         this.above.push(() => this.note(weight(most, "bytes"), y + 9, colors, peak > this.width / 2));
+    }
+
+    /* In steps that are wide enough for some samples each: few are shown as what they are, an average. */
+    private paintAllocations(strip: Strip, y: number, height: number, colors: Tokens): void {
+        const step = Math.min(WIDEST, Math.max(COARSE, Math.ceil((SAMPLES_A_STEP * this.width) / Math.max(1, strip.waiting))));
+        const values = coarser(strip.layers[0] as Float32Array, step);
+        const most = values.reduce((a, b) => Math.max(a, b), 0);
+        if (most > 0)
+            this.stackSolid(values, new Float32Array(values.length), step, (height - 4) / most, y + height - 1, colors.other);
+        this.above.push(() => this.note(rateText(most), y + 9, colors));
     }
 
     private paintResident(values: Float32Array, base: number, unit: number, colors: Tokens): void {
@@ -476,17 +580,20 @@ export class TracksView {
         const below = new Float32Array(steps[0]?.length ?? 0);
         const unit = (height - 4) / Math.max(1, ...this.sums(steps));
         const color = this.colorOf(process, colors);
-        this.stackSolid(steps[0] as Float32Array, below, COARSE, unit, y + height - 1, color);
+        this.stackSolid(steps[0] as Float32Array, below, COARSE, unit, y + height - 1, this.runningColor(process, colors));
         for (let k = 1; k < SLEEP; k++)
             this.stackHatched(steps[k] as Float32Array, below, COARSE, unit, y + height - 1, this.hatch(k - 1, colors));
+        this.paintMarked(`process ${process}`, COARSE, unit, y + height - 1, color, colors);
     }
 
-    private paintThread(strip: Strip, process: number, y: number, height: number, colors: Tokens): void {
+    private paintThread(strip: Strip, thread: number, y: number, height: number, colors: Tokens): void {
+        const process = this.app.tracks.info?.threads[thread]?.process ?? 0;
         const below = new Float32Array(strip.layers[0]?.length ?? 0);
         const color = this.colorOf(process, colors);
-        this.stackSolid(strip.layers[0] as Float32Array, below, 1, height, y + height, color);
+        this.stackSolid(strip.layers[0] as Float32Array, below, 1, height, y + height, this.runningColor(process, colors));
         for (let k = 1; k <= SLEEP; k++)
             this.stackHatched(strip.layers[k] as Float32Array, below, 1, height, y + height, this.hatch(k - 1, colors));
+        this.paintMarked(`thread ${thread}`, 1, height, y + height, color, colors);
     }
 
     /* The process that ran; narrow times of it are as high as their share. */

@@ -15,13 +15,70 @@ struct annotate_settings {
     struct name_list inputs;
     struct number_set cpus;
     double least;
-    bool json, whole, counts, weights;
+    bool json, whole, counts, weights, group;
 };
 
 /* Without the name of a function: how many, the heaviest. */
 #define FUNCTIONS_MOST 10
 
 #define OFF(field) offsetof(struct annotate_settings, field)
+
+/* The styles of objdump, which ignores others. Those that end with '=' have a value. */
+static const char *const styles[] = {"intel",
+                                     "att",
+                                     "no-aliases",
+                                     "aliases",
+                                     "numeric",
+                                     "intel-mnemonic",
+                                     "att-mnemonic",
+                                     "x86-64",
+                                     "i386",
+                                     "i8086",
+                                     "suffix",
+                                     "addr64",
+                                     "addr32",
+                                     "addr16",
+                                     "data32",
+                                     "data16",
+                                     "amd64",
+                                     "intel64",
+                                     "no-notes",
+                                     "notes",
+                                     "force-thumb",
+                                     "no-force-thumb",
+                                     "reg-names-raw",
+                                     "reg-names-gcc",
+                                     "reg-names-std",
+                                     "reg-names-apcs",
+                                     "reg-names-atpcs",
+                                     "reg-names-special-atpcs",
+                                     "priv-spec=",
+                                     "raw",
+                                     "any",
+                                     "32",
+                                     "64",
+                                     NULL};
+
+/* "intel,suffix" */
+static bool parse_style(const char *text, void *value, struct error *err)
+{
+    for (struct str rest = str_of(text), word; rest.len;) {
+        size_t i = 0;
+        word = str_cut(&rest, ',');
+        while (styles[i] && !str_equal(word, str_of(styles[i])) &&
+               !(str_ends(str_of(styles[i]), STR("=")) &&
+                 str_starts(word, str_of(styles[i]))))
+            i++;
+        if (styles[i])
+            continue;
+        error_set(err, "unknown style '%.*s' of the disassembler", STR_ARG(word));
+        return error_hint(err,
+                          "intel, att, suffix, no-aliases, numeric, or another one that "
+                          "'objdump --help' lists for -M");
+    }
+    *(const char **)value = text;
+    return true;
+}
 
 static const struct option annotate_options[] = {
     {"symbol", 's', "NAME", "the function, instead of the argument FUNCTION",
@@ -35,6 +92,7 @@ static const struct option annotate_options[] = {
      OPTION_FLAG, OFF(whole)},
     {"show-nr-samples", 'n', NULL, "numbers of samples instead of shares", OPTION_FLAG,
      OFF(counts)},
+    {"group", 0, NULL, "a column for each event", OPTION_FLAG, OFF(group)},
     {"show-total-period", 0, NULL, "weights instead of shares", OPTION_FLAG,
      OFF(weights)},
     {"cpu", 'C', "LIST", "only samples of these CPUs", OPTION_PARSED, OFF(cpus),
@@ -42,7 +100,7 @@ static const struct option annotate_options[] = {
     {"percent-limit", 0, "P", "no functions below P percent of the samples",
      OPTION_NUMBER, OFF(least), .least = 0, .most = 100},
     {"disassembler-style", 'M', "STYLE", "of objdump: intel, att, no-aliases",
-     OPTION_STRING, OFF(style)},
+     OPTION_PARSED, OFF(style), .parse = parse_style},
     {"output", 'o', "FILE", "output file (default: standard output)", OPTION_STRING,
      OFF(output)},
     {0}};
@@ -72,7 +130,7 @@ static bool collect(struct annotate_settings *s, struct annotations *a, int file
                   file_count > 1 ? "one of the inputs is" : "the input is");
         return error_hint(err, "give a perf.data, as perf record writes it");
     }
-    if (a->ok && a->event_count > 1 && !s->event && !s->load.quiet)
+    if (a->ok && a->event_count > 1 && !s->event && !s->group && !s->load.quiet)
         message_note("showing %.*s of %zu events; choose with --event", STR_ARG(a->event),
                      a->event_count);
     *err = a->ok ? *err : a->err;
@@ -115,11 +173,18 @@ static int annotate_run(void *settings, int file_count, char **files)
                             .most = FUNCTIONS_MOST,
                             .least = s->least,
                             .cpus = &s->cpus,
+                            .group = s->group,
                             .style = s->style,
                             .event_pattern = s->event};
     if (a.function && a.function[0] == 0) {
         error_set(&err, "the name of a function is missing");
         error_hint(&err, "stoke annotate FUNCTION [FILE]; 'stoke report' lists them");
+        message_error(&err);
+        return STATUS_USAGE;
+    }
+    if (s->group && s->json) {
+        error_set(&err, "--group cannot be combined with --json");
+        error_hint(&err, "--event NAME --json, once for each event");
         message_error(&err);
         return STATUS_USAGE;
     }

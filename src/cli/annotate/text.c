@@ -110,10 +110,34 @@ static const char *figure_heading(const struct writer *w)
     return w->counts ? "samples" : w->weights ? " period" : "  share";
 }
 
-/* "* 45.21%", in colour if it is hot; nothing without samples. */
-static void write_share(const struct writer *w, const struct annotated *samples)
+static void write_headings(const struct writer *w)
 {
-    double percent = share(samples->weight, w->f->samples.weight);
+    output_char(w->out, '\n');
+    for (size_t i = 0; i <= w->f->other_count; i++)
+        output_format(w->out, "%s%s", i ? "  " : "", figure_heading(w));
+}
+
+/* The samples of the other events at item `at` of an array of the function. */
+static const struct annotated *others_at(const struct writer *w,
+                                         const struct annotated *others, size_t at)
+{
+    return w->f->other_count ? others + at * w->f->other_count : NULL;
+}
+
+static bool has_samples(const struct writer *w, const struct annotated *samples,
+                        const struct annotated *others)
+{
+    uint64_t count = samples->count;
+    for (size_t i = 0; i < w->f->other_count; i++)
+        count += others[i].count;
+    return count != 0;
+}
+
+/* "* 45.21%", in colour if it is hot; nothing without samples. `whole` has the share 100%. */
+static void write_share(const struct writer *w, const struct annotated *samples,
+                        const struct annotated *whole)
+{
+    double percent = share(samples->weight, whole->weight);
     if (samples->count == 0) {
         output_text(w->out, "         ");
         return;
@@ -142,10 +166,24 @@ static void write_source(const struct writer *w, struct str text)
     }
 }
 
-static void write_line(const struct writer *w, const struct source_text *source,
-                       uint32_t line, const struct annotated *samples)
+/* The shares of all events; none without samples (NULL). */
+static void write_shares(const struct writer *w, const struct annotated *samples,
+                         const struct annotated *others)
 {
-    write_share(w, samples);
+    static const struct annotated nothing;
+    const struct annotation *f = w->f;
+    write_share(w, samples ? samples : &nothing, &f->samples);
+    for (size_t i = 0; i < f->other_count; i++)
+        write_share(w, samples ? &others[i] : &nothing, &f->others[i]);
+}
+
+/* A line; one without code is NULL. */
+static void write_line(const struct writer *w, const struct source_text *source,
+                       uint32_t line, const struct annotated_line *code)
+{
+    const struct annotation *f = w->f;
+    write_shares(w, code ? &code->samples : NULL,
+                 code ? others_at(w, f->line_others, (size_t)(code - f->lines)) : NULL);
     output_format(w->out, " %7u  ", line);
     write_source(w, source_line(source, line));
     output_char(w->out, '\n');
@@ -163,7 +201,6 @@ struct line_range {
 static void write_lines(const struct writer *w, const struct source_text *source,
                         struct line_range *r, uint32_t from, uint32_t to)
 {
-    static const struct annotated nothing;
     if (source->found && to > source->count)
         to = source->count > from ? source->count : from;
     if (from <= r->last)
@@ -179,9 +216,15 @@ static void write_lines(const struct writer *w, const struct source_text *source
         }
         bool has_code = r->count && r->lines->line == line;
         if (has_code || source->found)
-            write_line(w, source, line, has_code ? &r->lines->samples : &nothing);
+            write_line(w, source, line, has_code ? r->lines : NULL);
     }
     r->last = to;
+}
+
+static bool is_sampled(const struct writer *w, const struct annotated_line *line)
+{
+    size_t at = (size_t)(line - w->f->lines);
+    return has_samples(w, &line->samples, others_at(w, w->f->line_others, at));
 }
 
 /* The number of lines of one file, starting at `lines`. */
@@ -192,16 +235,17 @@ static size_t write_file(const struct writer *w, const struct annotated_line *li
     struct line_range range = {.lines = lines};
     bool sampled = false;
     while (range.count < count && lines[range.count].file == lines[0].file)
-        sampled |= lines[range.count++].samples.count != 0;
+        sampled |= is_sampled(w, &lines[range.count++]);
     size_t of_file = range.count;
     if (!source || !(sampled || w->whole))
         return of_file;
-    output_format(w->out, "\n%s       line  ", figure_heading(w));
+    write_headings(w);
+    output_text(w->out, "       line  ");
     visible_print(w->out, strings_get(&w->f->files, lines[0].file));
     output_text(w->out, source->found ? "\n" : " (not on this machine)\n");
     for (size_t i = 0; i < of_file; i++) {
         uint32_t line = lines[i].line;
-        bool shown = w->whole || lines[i].samples.count;
+        bool shown = w->whole || is_sampled(w, &lines[i]);
         uint32_t near = source->found ? NEAR_LINES : 0;
         if (shown)
             write_lines(w, source, &range, line > near ? line - near : 1,
@@ -240,10 +284,12 @@ static void write_location(const struct writer *w, uint64_t address, struct str 
 
 /* True if there are samples near an instruction. *next is the first instruction with
  * samples from there on; it is updated. */
-static bool is_near(const struct annotation *f, size_t i, size_t *next)
+static bool is_near(const struct writer *w, size_t i, size_t *next)
 {
+    const struct annotation *f = w->f;
     while (*next < f->code_count &&
-           (f->code[*next].samples.count == 0 || *next + NEAR_CODE < i))
+           (*next + NEAR_CODE < i || !has_samples(w, &f->code[*next].samples,
+                                                  others_at(w, f->code_others, *next))))
         (*next)++;
     return *next < f->code_count && *next <= i + NEAR_CODE;
 }
@@ -254,7 +300,7 @@ static void write_instructions(const struct writer *w)
     uint64_t last = 0;
     size_t next = 0, shown = SIZE_MAX;
     for (size_t i = 0; i < f->code_count; i++) {
-        if (!w->whole && !is_near(f, i, &next))
+        if (!w->whole && !is_near(w, i, &next))
             continue;
         if (i && shown != i - 1) {
             output_text(w->out, "              ...\n");
@@ -262,7 +308,7 @@ static void write_instructions(const struct writer *w)
         }
         shown = i;
         write_location(w, f->code[i].address, f->code[i].function, &last);
-        write_share(w, &f->code[i].samples);
+        write_shares(w, &f->code[i].samples, others_at(w, f->code_others, i));
         output_format(w->out, " %9llx  ", (unsigned long long)f->code[i].address);
         write_source(w, f->code[i].text);
         output_char(w->out, '\n');
@@ -275,34 +321,46 @@ static void write_code(const struct writer *w)
 {
     const struct annotation *f = w->f;
     uint64_t last = 0;
-    output_format(w->out, "\n%s    address  ", figure_heading(w));
+    write_headings(w);
+    output_text(w->out, "    address  ");
     output_text(w->out, f->code_count ? "instruction" : "no instructions: ");
     visible_print(w->out, f->no_code);
     output_char(w->out, '\n');
     for (size_t i = 0; !f->code_count && i < f->address_count; i++) {
         write_location(w, f->addresses[i].address, STR(""), &last);
-        write_share(w, &f->addresses[i].samples);
+        write_shares(w, &f->addresses[i].samples, others_at(w, f->address_others, i));
         output_format(w->out, " %9llx\n", (unsigned long long)f->addresses[i].address);
     }
     write_instructions(w);
 }
 
+/* The samples that the function has of an event. */
+static void write_sum(const struct writer *w, const struct annotated *samples,
+                      const struct annotated_event *event)
+{
+    struct measure m = measure_for(event->unit, samples->weight, false);
+    char weight[MEASURE_TEXT_MAX];
+    size_t length = measure_write(&m, samples->weight, weight);
+    output_format(w->out, "\n# %llu %s, %.*s", (unsigned long long)samples->count,
+                  samples->count == 1 ? "sample" : "samples", (int)length, weight);
+    output_format(w->out, "%s%s of ", m.unit[0] ? " " : "", m.unit);
+    visible_print(w->out, event->name);
+    output_format(w->out, ": %.2f%% of the recording's",
+                  share(samples->weight, event->total));
+}
+
 static void write_head(const struct writer *w)
 {
     const struct annotation *f = w->f;
-    struct measure m = measure_for(w->a->unit, f->samples.weight, false);
-    char weight[MEASURE_TEXT_MAX];
-    size_t length = measure_write(&m, f->samples.weight, weight);
     output_text(w->out, "# ");
     visible_print(w->out, f->symbol);
     output_text(w->out, " in ");
     visible_print(w->out, f->module.len ? f->module : STR("[unknown]"));
-    output_format(w->out, "\n# %llu %s, %.*s", (unsigned long long)f->samples.count,
-                  f->samples.count == 1 ? "sample" : "samples", (int)length, weight);
-    output_format(w->out, "%s%s of ", m.unit[0] ? " " : "", m.unit);
-    visible_print(w->out, w->a->event);
-    output_format(w->out, ": %.2f%% of the recording's\n",
-                  share(f->samples.weight, w->a->total));
+    write_sum(w, &f->samples,
+              &(struct annotated_event){w->a->event, w->a->unit, w->a->total});
+    for (size_t i = 0; i < f->other_count; i++)
+        write_sum(w, &f->others[i], &w->a->others[i]);
+    output_char(w->out, '\n');
     if (f->line_count == 0 && f->is_jit)
         output_text(w->out, "# a JIT made its code: no source lines are known\n");
     else if (f->line_count == 0)

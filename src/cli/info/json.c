@@ -47,9 +47,13 @@ static void put_facts(struct json_writer *j, const struct info_report *r)
     }
     if (facts->rate > 0)
         json_member_double(j, "rate", facts->rate);
+    if (facts->sample_bytes)
+        json_member_u64(j, "sample_bytes", facts->sample_bytes);
     json_member_u64(j, "samples", facts->samples);
     json_member_u64(j, "lost", facts->lost);
     json_member_u64(j, "truncated", facts->truncated);
+    if (facts->grafted)
+        json_member_u64(j, "grafted", facts->grafted);
     json_put_key(j, "differential");
     json_put_bool(j, facts->differential);
 }

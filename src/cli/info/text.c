@@ -86,11 +86,18 @@ static void print_times(const struct info_report *r)
         print_count(o, (double)(uint64_t)(facts->rate + 0.5), "sample", "samples");
         output_text(o, " per second and CPU\n");
     }
+    if (facts->sample_bytes) {
+        print_field(r, "sampled");
+        output_text(o, "one allocation per ");
+        output_u64(o, facts->sample_bytes);
+        output_text(o, " bytes on average\n");
+    }
 }
 
 static void print_losses(const struct info_report *r)
 {
-    static const char *const fields[LOSS_LINES] = {"lost", "truncated", "truncated"};
+    static const char *const fields[LOSS_LINES] = {"lost", "truncated", "truncated",
+                                                   "inferred"};
     char line[LOSS_LINE_MAX];
     for (unsigned i = 0; i < LOSS_LINES; i++) {
         if (losses_line(&r->p->facts, i, line) == 0)

@@ -56,6 +56,11 @@ const struct option names_options[] = {
      OPTION_FLAG, OFF(sched.chains)},
     {"verbose", 'v', "VARIABLE", NULL, OPTION_PARSED, OFF(sched), .parse = parse_variable,
      .fallback = ""},
+    /* of range-perf.pl */
+    {"timeraw", 0, NULL, NULL, OPTION_REPLACED,
+     .instead = "--time START,STOP: times of the input's clock"},
+    {"timezerosecs", 0, NULL, NULL, OPTION_REPLACED,
+     .instead = "--start +S and --end +S: seconds from the first sample"},
     {0}};
 
 void names_prepare(const struct names_settings *s, enum thread_style otherwise,

@@ -48,6 +48,7 @@ static const struct option *find_name(const struct parsing *p, struct str name,
 
 /* The length from which the beginning of a name stands for it. */
 #define ABBREVIATION_LEAST 3
+#define LOWER_MOST 64 /* longer than all names */
 
 static bool is_abbreviation(const struct option *o, struct str name)
 {
@@ -64,8 +65,6 @@ static const struct option *find_abbreviated(const struct parsing *p, struct str
                                              const struct option_group **group)
 {
     const struct option *found = NULL;
-    if (name.len < ABBREVIATION_LEAST)
-        return NULL;
     for (const struct option_group *g = p->groups; g->options; g++) {
         for (const struct option *o = g->options; o->names; o++) {
             if (!is_abbreviation(o, name))
@@ -280,26 +279,51 @@ static bool refuse(const struct parsing *p, const char *word, const struct optio
     return o->instead ? error_hint(p->err, "%s", o->instead) : false;
 }
 
+/* The option of a name, of its beginning, or of "no-" and one of these; *on: without that. */
+static const struct option *find_long(const struct parsing *p, struct str name, bool *on,
+                                      const struct option_group **group)
+{
+    const struct option *o = find_name(p, name, group);
+    bool is_long = name.len >= ABBREVIATION_LEAST;
+    *on = true;
+    if (!o && str_starts(name, STR("no-"))) {
+        o = find_name(p, str_skip(name, 3), group);
+        *on = false;
+    }
+    if (!o && is_long) {
+        o = find_abbreviated(p, name, group);
+        *on = true;
+    }
+    if (!o && is_long && str_starts(name, STR("no-")) && name.len > 3) {
+        o = find_abbreviated(p, str_skip(name, 3), group);
+        *on = false;
+    }
+    return o;
+}
+
+/* As Perl's Getopt::Long, which FlameGraph's programs use: "--Title" is "--title". */
+static const struct option *find_lower(const struct parsing *p, struct str name, bool *on,
+                                       const struct option_group **group)
+{
+    char lower[LOWER_MOST];
+    if (name.len > sizeof lower)
+        return NULL;
+    for (size_t i = 0; i < name.len; i++)
+        lower[i] =
+            (char)(name.ptr[i] | (name.ptr[i] >= 'A' && name.ptr[i] <= 'Z' ? 32 : 0));
+    return find_long(p, (struct str){lower, name.len}, on, group);
+}
+
 static bool parse_long(struct parsing *p, const char *word)
 {
     const char *dashes = word[1] == '-' ? word + 2 : word + 1;
     const char *equals = strchr(dashes, '=');
     struct str name = equals ? str_span(dashes, equals) : str_of(dashes);
     const struct option_group *group;
-    const struct option *o = find_name(p, name, &group);
-    bool on = true;
-    if (!o && str_starts(name, STR("no-"))) {
-        o = find_name(p, str_skip(name, 3), &group);
-        on = false;
-    }
-    if (!o) {
-        o = find_abbreviated(p, name, &group);
-        on = true;
-    }
-    if (!o && str_starts(name, STR("no-"))) {
-        o = find_abbreviated(p, str_skip(name, 3), &group);
-        on = false;
-    }
+    bool on;
+    const struct option *o = find_long(p, name, &on, &group);
+    if (!o)
+        o = find_lower(p, name, &on, &group);
     if (!o || (!on && o->arg))
         return unknown_option(p, word, name);
     if (o->kind == OPTION_REPLACED)

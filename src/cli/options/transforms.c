@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/options/transforms.h"
+#include "analysis/losses.h"
+#include "cli/message.h"
 #include "cli/options/suppressions.h"
 #include "transform/pattern.h"
 
@@ -121,6 +123,9 @@ const struct option transforms_options[] = {
     {"latency", 0, NULL,
      "weight by the time of the run: CPU time by the number of threads that run then",
      OPTION_FLAG, OFF(latency)},
+    {"graft", 0, NULL,
+     "continue truncated stacks with the usual callers in their thread (inferred)",
+     OPTION_FLAG, OFF(graft)},
     {"strip-arguments", 0, NULL, "remove argument lists from names", OPTION_FLAG,
      OFF(strip.arguments)},
     {"strip-templates", 0, NULL, "remove template arguments from names", OPTION_FLAG,
@@ -146,7 +151,7 @@ const struct option transforms_options[] = {
      OFF(scale_to), .least = 1e-15, .most = 1e18},
     {0}};
 
-void transforms_prepare(const struct transforms_settings *t, struct load_settings *load)
+void transforms_prepare(struct transforms_settings *t, struct load_settings *load)
 {
     const struct filter_options *f = &t->options.filter;
     load->keep |=
@@ -155,6 +160,9 @@ void transforms_prepare(const struct transforms_settings *t, struct load_setting
     load->events_apart |=
         f->events.count || f->drop_events.count || t->options.wall || t->options.latency;
     load->import.lines |= t->options.group == GROUP_FILE;
+    t->quiet = load->quiet;
+    t->options.marks_truncated = load->import.cuts;
+    load->import.cuts |= t->options.graft;
     load->modules_alike &= t->options.group != GROUP_MODULE;
     load->modules_alike &= t->options.collapse_module.count == 0;
     load->modules_alike &= t->options.show_module.count == 0;
@@ -165,12 +173,27 @@ void transforms_prepare(const struct transforms_settings *t, struct load_setting
     }
 }
 
+/* How many stacks are inferred. */
+static void note_grafts(const struct transforms_settings *t, const struct profile *p)
+{
+    char line[LOSS_LINE_MAX];
+    if (!p || !t->options.graft || t->quiet)
+        return;
+    if (losses_line(&p->facts, LOSS_GRAFTS, line))
+        message_note("%s", line);
+    else if (p->facts.truncated)
+        message_note("--graft: the callers of no truncated stack are known");
+    else
+        message_note("--graft: the input has no truncated stacks");
+}
+
 struct profile *transforms_apply_any(const struct transforms_settings *t,
                                      struct profile *p, struct error *err)
 {
     const struct transform *emptied;
     p = transform_apply(&t->options, p, &emptied, err);
     suppressions_report(p ? t->options.suppressions : NULL);
+    note_grafts(t, p);
     return p;
 }
 
@@ -180,6 +203,7 @@ struct profile *transforms_apply(const struct transforms_settings *t, struct pro
     const struct transform *emptied;
     p = transform_apply(&t->options, p, &emptied, err);
     suppressions_report(p ? t->options.suppressions : NULL);
+    note_grafts(t, p);
     if (!p || !emptied)
         return p;
     profile_destroy(p);

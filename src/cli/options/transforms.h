@@ -11,6 +11,7 @@
 
 struct transforms_settings {
     struct transform_options options; /* the command sets `threads` */
+    bool quiet;                       /* set by transforms_prepare */
 };
 
 /* For OPTION_PARSED: adds the text, which must outlive it, to a struct transform_words. */
@@ -24,7 +25,7 @@ extern const struct option transforms_options[];
 /* Call before the input is read. Sets what `load` must retain for the options: single
  * samples for their time or CPU, separate events, source files for --by file, modules for
  * --by module, --show-module and --collapse-module. */
-void transforms_prepare(const struct transforms_settings *t, struct load_settings *load);
+void transforms_prepare(struct transforms_settings *t, struct load_settings *load);
 
 /* Applies the options to p and takes ownership of it. Returns p itself or a new profile;
  * NULL, with err set and p destroyed, on failure or if no sample is left. Returns NULL for

@@ -111,12 +111,12 @@ static bool parse_level(const char *text, void *value, struct error *err)
 }
 
 static const char *const interpreter_choices[] = {"auto", "none", "python", "ruby",
-                                                  "node", "java", NULL};
+                                                  "node", "php",  "java",   NULL};
 
 static const struct option record_options[] = {
     {"interpreters", 0, "WHICH",
      "interpreted functions in stacks: auto (the default), none, python, ruby, node, "
-     "java",
+     "php, java",
      OPTION_CHOICE, OFF(interpreters), interpreter_choices},
     {"strict-freq", 0, NULL, "fail if the kernel does not allow the requested rate",
      OPTION_FLAG, OFF(strict)},
@@ -323,7 +323,7 @@ static size_t own_words(char *room, size_t size, const char **words, size_t most
 static bool is_one_interpreter(int choice)
 {
     return choice == INTERPRETERS_PYTHON || choice == INTERPRETERS_RUBY ||
-           choice == INTERPRETERS_NODE;
+           choice == INTERPRETERS_NODE || choice == INTERPRETERS_PHP;
 }
 
 /* Requested event sources that are not possible, but optional. */

@@ -121,11 +121,11 @@ static void print_source_cautions(const struct record_report *r)
     }
 }
 
-/* Less CPU time was sampled than used, by more than chance explains. */
+/* Less CPU time was sampled than used, by more than chance and lost records explain. */
 static bool is_undersampled(const struct record_report *r)
 {
     double expected = (double)r->command_time / NS * r->command_rate;
-    double samples = (double)r->samples;
+    double samples = (double)(r->samples + r->lost);
     return expected - samples > DEVIATIONS * sqrt(expected) &&
            samples < NOTABLE_SHARE * expected;
 }

@@ -33,6 +33,8 @@ static const struct {
     {"flags", FIELD_FLAGS, 0},
     {"data_page_size", FIELD_DATA_PAGE_SIZE, PERF_SAMPLE_DATA_PAGE_SIZE},
     {"code_page_size", FIELD_CODE_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE},
+    {"synth", FIELD_SYNTH, 0},
+    {"callindent", FIELD_CALLINDENT, 0},
 };
 #define FIELDS (sizeof fields / sizeof *fields)
 
@@ -57,9 +59,7 @@ const char *script_field_name(uint32_t field)
 /* Fields of perf script that are not printed here, and what prints them. */
 static const struct {
     const char *name, *instead;
-} refused[] = {{"synth", BY_TRACE},
-               {"callindent", BY_TRACE},
-               {"ipc", BY_TRACE},
+} refused[] = {{"ipc", BY_TRACE},
                {"brcntr", BY_TRACE},
                {"insn", "'stoke annotate' prints instructions"},
                {"insnlen", "'stoke annotate' prints instructions"},
@@ -79,7 +79,7 @@ static const struct {
 
 static uint32_t not_a_field(struct str name, struct error *err)
 {
-    char all[400];
+    char all[480];
     size_t used = 0;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         if (!str_equal(name, str_of(refused[i].name)))

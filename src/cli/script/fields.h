@@ -33,6 +33,9 @@ enum script_field {
     FIELD_FLAGS = 1 << 24,
     FIELD_DATA_PAGE_SIZE = 1 << 25,
     FIELD_CODE_PAGE_SIZE = 1 << 26,
+    /* of instruction traces: nothing for other samples, as in perf */
+    FIELD_SYNTH = 1 << 27,
+    FIELD_CALLINDENT = 1 << 28,
 };
 
 /* Types of events that perf distinguishes here: those of enum perf_event_type, and all

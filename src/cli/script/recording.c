@@ -6,17 +6,20 @@
  * stacks at once, and then heads and stacks are printed. The first batches are small, so
  * that output starts early. */
 #include "base/array.h"
+#include "cli/script/dump.h"
 #include "cli/script/script.h"
 #include <stdlib.h>
 
 #define WAITING_FIRST 256
 #define WAITING_MOST 65536
 #define LOCATIONS_MOST ((size_t)4 << 20)
+#define DUMPED_MOST ((size_t)4 << 20) /* bytes of dumped records that wait */
 
 /* The text of a sample except its stack. Slots are reused with their memory. */
 struct slot {
-    struct output text; /* the head, then the text after the stack */
-    size_t head_size;
+    struct output text; /* the head without the time, then the text after the stack */
+    size_t head_size, time_at;
+    uint64_t time;
     uint32_t fields;
     bool has_chain, is_sample;
     uint32_t next_free;
@@ -44,14 +47,16 @@ struct script_recording {
     size_t location_count, location_cap;
     uint32_t *fields; /* by event: the fields that are printed, and FIELDS_KNOWN */
     size_t field_count, field_cap;
-    size_t event_width, source_width;
+    size_t event_width, source_width, dumped;
     uint32_t missing;
     uint64_t first_time;
     struct script_clock clock;
-    bool failed;
+    bool failed, wrote_header; /* of this recording */
 };
 
 #define FIELDS_KNOWN ((uint32_t)1 << 31)
+
+static void write_waiting(struct script_recording *r, struct perf_profile *p);
 
 /* --- Heads ------------------------------------------------------------------------- */
 
@@ -191,6 +196,15 @@ static void write_sample(struct script_recording *r, struct slot *slot,
         script_write_page_size(o, s->code_page_size);
 }
 
+/* The facts of a pipe are known when its first sample is read. */
+static void write_header(struct script_recording *r, const struct perf_profile *p)
+{
+    if (r->wrote_header || !(r->settings->header || r->settings->header_only))
+        return;
+    r->wrote_header = true;
+    perf_header_write(perf_profile_data(p), r->out);
+}
+
 static bool on_sample(void *context, struct perf_profile *p, const struct perf_sample *s,
                       struct sample *sample)
 {
@@ -207,18 +221,44 @@ static bool on_sample(void *context, struct perf_profile *p, const struct perf_s
                             .cpu = s->cpu,
                             .misc = s->mode,
                             .time = s->time};
+    write_header(r, p);
     h.has_chain = s->has_chain && !r->settings->no_chain;
-    if (!(h.fields & ~FIELDS_KNOWN) || !is_selected(r, p, &h, false))
+    if (r->settings->header_only || !(h.fields & ~FIELDS_KNOWN) ||
+        !is_selected(r, p, &h, false))
         return false;
     sample->stack = allocate_slot(r);
     if (!sample->stack)
         return false;
     struct slot *slot = &r->slots[sample->stack];
     slot->fields = h.fields;
+    slot->time = h.time;
+    h.time_at = &slot->time_at;
     slot->has_chain = h.has_chain;
     slot->is_sample = true;
     write_sample(r, slot, &h, p, s);
     return true;
+}
+
+/* Puts the text of a record between the samples. */
+static void on_raw(void *context, struct perf_profile *p,
+                   const struct perf_record *record)
+{
+    struct script_recording *r = context;
+    write_header(r, p);
+    uint32_t number = allocate_slot(r);
+    if (!number)
+        return;
+    struct slot *slot = &r->slots[number];
+    slot->is_sample = false;
+    slot->fields = 0;
+    script_dump_record(&slot->text, perf_profile_data(p), record);
+    r->choice->has_output = true;
+    r->dumped += slot->text.used;
+    perf_profile_enqueue(p, &(struct sample){.stack = number});
+    if (r->dumped < DUMPED_MOST)
+        return;
+    perf_profile_flush(p);
+    write_waiting(r, p);
 }
 
 static bool shows_record(const struct script_settings *s, uint32_t type)
@@ -289,11 +329,15 @@ static void on_record(void *context, struct perf_profile *p,
                             .tid = number_or_none(id.tid),
                             .cpu = id.cpu == PERF_ID_NONE ? 0 : id.cpu,
                             .misc = record->misc,
+                            .record = record->type,
                             .time = id.time};
     uint32_t slot = is_selected(r, p, &h, true) ? allocate_slot(r) : 0;
     if (!slot)
         return;
     r->slots[slot].is_sample = false;
+    r->slots[slot].fields = h.fields;
+    r->slots[slot].time = h.time;
+    h.time_at = &r->slots[slot].time_at;
     script_write_head(&r->slots[slot].text, &h);
     if (script_write_record(&r->slots[slot].text, d, record))
         perf_profile_enqueue(p, &(struct sample){.stack = slot});
@@ -314,6 +358,8 @@ static struct script_frame frame_of(const struct perf_location_info *l, bool in_
                                  .in_module = (l->by_address ? l->pc : l->address) - back,
                                  .module = l->module,
                                  .name = l->symbol,
+                                 .offset = l->address - l->symbol_start - back,
+                                 .has_offset = l->symbol_start != 0,
                                  .file = STR("")};
 }
 
@@ -392,18 +438,32 @@ static bool is_function_selected(const struct script_recording *r,
     return script_wants_function(w, name, l.module);
 }
 
+/* Writes the first bytes of a slot's text with the time among them. A time that is relative to
+ * the line before is known only when it is known which lines are printed. */
+static void write_head(struct script_recording *r, const struct slot *slot, size_t size)
+{
+    struct str text = str_head(output_contents(&slot->text), size);
+    if (!(slot->fields & FIELD_TIME)) {
+        output_str(r->out, text);
+        return;
+    }
+    output_str(r->out, str_head(text, slot->time_at));
+    script_write_time(r->out, &r->clock, slot->time);
+    output_str(r->out, str_skip(text, slot->time_at));
+}
+
 static void write_item(struct script_recording *r, const struct perf_profile *p,
                        const struct item *item)
 {
     const struct slot *slot = &r->slots[item->slot];
     struct str text = output_contents(&slot->text);
     if (!slot->is_sample) {
-        output_str(r->out, text);
+        write_head(r, slot, text.len);
         return;
     }
     if (!is_function_selected(r, p, item))
         return;
-    output_str(r->out, str_head(text, slot->head_size));
+    write_head(r, slot, slot->head_size);
     if (slot->fields & FIELD_IP)
         write_stack(r, p, slot, item);
     output_str(r->out, str_skip(text, slot->head_size));
@@ -418,7 +478,7 @@ static void write_waiting(struct script_recording *r, struct perf_profile *p)
         r->failed |= r->slots[r->items[i].slot].text.failed;
         release_slot(r, r->items[i].slot);
     }
-    r->item_count = r->location_count = 0;
+    r->item_count = r->location_count = r->dumped = 0;
     if (r->wait_for < WAITING_MOST)
         r->wait_for *= 2;
 }
@@ -446,6 +506,8 @@ static void on_end(void *context, struct perf_profile *p)
 {
     struct script_recording *r = context;
     write_waiting(r, p);
+    write_header(r, p);
+    r->wrote_header = false;
     r->field_count = 0; /* the next one has other events */
     r->first_time = TIME_NONE;
 }
@@ -466,6 +528,7 @@ struct script_recording *script_recording_create(const struct script_settings *s
     r->first_time = TIME_NONE;
     r->clock = s->clock;
     r->consumer = (struct perf_consumer){.context = r,
+                                         .raw = s->dump ? on_raw : NULL,
                                          .record = on_record,
                                          .sample = on_sample,
                                          .stack = on_stack,

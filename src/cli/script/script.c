@@ -15,7 +15,8 @@ static const struct option script_options[] = {
     {"fields", 'F', "LIST",
      "fields to print: comm,tid,pid,time,cpu,event,ip,sym,dso,addr,symoff,srcline,period,"
      "weight,phys_addr,misc,brstack,iregs,uregs,data_src,ins_lat,retire_lat,cgroup,flags,"
-     "data_page_size,code_page_size; or +FIELD and -FIELD; for one type of "
+     "data_page_size,code_page_size,synth,callindent; or +FIELD and -FIELD; for one type "
+     "of "
      "events TYPE:LIST",
      OPTION_PARSED, OFF(fields), .parse = script_fields_parse},
     {"max-stack", 0, "N", "maximum number of frames per stack", OPTION_INT,
@@ -47,8 +48,18 @@ static const struct option script_options[] = {
      OFF(clock.relative)},
     {"deltatime", 0, NULL, "print times since the previous sample", OPTION_FLAG,
      OFF(clock.delta)},
+    {"header", 0, NULL, "recordings: first print the facts of the header", OPTION_FLAG,
+     OFF(header)},
+    {"header-only", 0, NULL, "recordings: only print the facts of the header",
+     OPTION_FLAG, OFF(header_only)},
+    {"graft", 0, NULL,
+     "continue truncated stacks with the usual callers in their thread (inferred)",
+     OPTION_FLAG, OFF(graft)},
     {"full-source-path", 0, NULL, "print whole paths of source files", OPTION_FLAG,
      OFF(full_paths)},
+    {"dump-raw-trace", 'D', NULL,
+     "recordings: also print all records with their bytes and fields", OPTION_FLAG,
+     OFF(dump)},
     {"show-mmap-events", 0, NULL, "recordings: also print mappings", OPTION_FLAG,
      OFF(shows_maps)},
     {"show-task-events", 0, NULL,
@@ -76,6 +87,22 @@ static const struct option_group script_groups[] = {
 
 /* --- The command ------------------------------------------------------------------- */
 
+/* The callers are inferred from all samples. */
+static bool print_grafted(struct script_settings *s, struct script_choice *choice,
+                          struct output *o, int file_count, char **files,
+                          struct error *err)
+{
+    struct transforms_settings settings = {.options = {.graft = true}};
+    transforms_prepare(&settings, &s->load);
+    struct profile *p = load_profiles(&s->load, file_count, files, err);
+    p = transforms_apply(&settings, p, err);
+    if (p)
+        script_write_profile(s, choice, p, o);
+    bool ok = p != NULL;
+    profile_destroy(p);
+    return ok && script_choice_check(choice, err);
+}
+
 /* Reads and prints the input: recordings while they are read, other formats at the
  * end. */
 static bool print_samples(struct script_settings *s, struct script_choice *choice,
@@ -83,21 +110,24 @@ static bool print_samples(struct script_settings *s, struct script_choice *choic
                           struct error *err)
 {
     uint32_t missing = 0;
+    if (s->graft)
+        return print_grafted(s, choice, o, file_count, files, err);
     struct script_recording *r = script_recording_create(s, choice, o);
     if (!r)
         return error_memory(err);
     s->load.consumer = script_recording_consumer(r);
-    s->load.import.empty = s->shows_maps || s->shows_tasks || s->shows_lost ||
-                           s->shows_switches || s->shows_namespaces || s->shows_cgroups;
+    s->load.import.empty = s->dump || s->shows_maps || s->shows_tasks || s->shows_lost ||
+                           s->header_only || s->shows_switches || s->shows_namespaces ||
+                           s->shows_cgroups;
     struct profile *p = load_profiles(&s->load, file_count, files, err);
-    if (p && p->facts.samples == 0 && !s->load.quiet)
+    if (p && p->facts.samples == 0 && !s->load.quiet && !s->header_only)
         message_note("the recording has no samples");
     bool ok = p && script_recording_check(r, &missing, err);
     if (ok)
         script_write_profile(s, choice, p, o);
     profile_destroy(p);
     script_recording_destroy(r);
-    ok = ok && script_choice_check(choice, err);
+    ok = ok && (s->header_only || script_choice_check(choice, err));
     if (missing && !s->load.quiet)
         message_note("the field '%s' is not in the recording's samples and is left out",
                      script_field_name(missing));
@@ -156,6 +186,13 @@ static int script_run(void *settings, int file_count, char **files)
 {
     struct script_settings *s = settings;
     struct error err = {.location = LOCATION_NONE};
+    if (s->clock.relative && s->clock.delta) {
+        error_set(&err, "--reltime and --deltatime exclude each other");
+        error_hint(&err,
+                   "--reltime: since the first sample; --deltatime: since the last one");
+        message_error(&err);
+        return STATUS_USAGE;
+    }
     for (unsigned t = 0; t < SCRIPT_TYPES; t++)
         s->load.import.lines |= (s->fields.shown[t] & FIELD_SRCLINE) != 0;
     s->load.keep = true;

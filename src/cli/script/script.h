@@ -16,6 +16,9 @@ struct script_settings {
     int64_t max_stack;
     struct script_clock clock;
     bool full_paths; /* of source files */
+    bool graft;      /* the input is read as a whole */
+    bool header, header_only;
+    bool dump; /* all records with their bytes and fields */
     bool no_chain, shows_maps, shows_tasks, shows_lost;
     bool shows_switches, shows_namespaces, shows_cgroups;
 };

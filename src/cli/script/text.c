@@ -15,8 +15,7 @@ static void write_hex(struct output *o, uint64_t v, size_t width)
     write_padded(o, (struct str){text, number_write_hex(v, text)}, width);
 }
 
-/* Like %#lx: 0 has no "0x". */
-static void write_hex_marked(struct output *o, uint64_t v)
+void script_write_hex_marked(struct output *o, uint64_t v)
 {
     if (v)
         output_text(o, "0x");
@@ -25,14 +24,31 @@ static void write_hex_marked(struct output *o, uint64_t v)
 
 /* --- Heads ------------------------------------------------------------------------- */
 
-/* The mode of the processor as one letter, in six columns. */
-static void write_misc(struct output *o, uint32_t misc)
+/* What the record's own bits say: a map of data, an exec, a switch away from a thread. */
+static const char *letters_of_record(const struct script_head *h)
 {
-    static const char letters[] = " KUHGg  ";
-    char letter = letters[misc & PERF_CPU_MODE];
-    if (letter != ' ')
-        output_char(o, letter);
-    for (int i = letter != ' '; i < 6; i++)
+    bool is_map = h->record == PERF_MMAP || h->record == PERF_MMAP2;
+    bool is_switch = h->record == PERF_SWITCH || h->record == PERF_SWITCH_CPU_WIDE;
+    if (is_map && h->misc & PERF_MISC_MMAP_DATA)
+        return "M";
+    if (h->record == PERF_COMM && h->misc & PERF_MISC_COMM_EXEC)
+        return "E";
+    if (is_switch && h->misc & PERF_MISC_SWITCH_OUT)
+        return h->misc & PERF_MISC_SWITCH_OUT_PREEMPT ? "Sp" : "S";
+    return "";
+}
+
+/* The mode of the processor as one letter and those of a record, in six columns. */
+static void write_misc(struct output *o, const struct script_head *h)
+{
+    static const char modes[] = " KUHGg  ";
+    char mode = modes[h->misc & PERF_CPU_MODE];
+    const char *more = letters_of_record(h);
+    size_t written = strlen(more) + (mode != ' ');
+    if (mode != ' ')
+        output_char(o, mode);
+    output_text(o, more);
+    for (; written < 6; written++)
         output_char(o, ' ');
 }
 
@@ -48,7 +64,7 @@ static uint64_t shown_time(struct script_clock *clock, uint64_t time)
     return time > since ? time - since : 0;
 }
 
-static void write_time(struct output *o, struct script_clock *clock, uint64_t time)
+void script_write_time(struct output *o, struct script_clock *clock, uint64_t time)
 {
     char text[40];
     uint64_t ns = time == TIME_NONE ? 0 : shown_time(clock, time);
@@ -74,9 +90,11 @@ void script_write_head(struct output *o, const struct script_head *h)
     if (fields & FIELD_CPU)
         output_format(o, "[%03d] ", (int)h->cpu);
     if (fields & FIELD_MISC)
-        write_misc(o, h->misc);
-    if (fields & FIELD_TIME)
-        write_time(o, h->clock, h->time);
+        write_misc(o, h);
+    if (h->time_at)
+        *h->time_at = o->used;
+    else if (fields & FIELD_TIME)
+        script_write_time(o, h->clock, h->time);
 }
 
 void script_write_event(struct output *o, const struct script_head *h)
@@ -136,47 +154,20 @@ void script_write_frame(struct output *o, uint32_t fields, bool in_chain,
 
 /* --- Branches ---------------------------------------------------------------------- */
 
-/* A part of a branch's flags, struct perf_branch_entry of the kernel's perf_event.h: bit
- * fields have the opposite order on a big-endian machine. */
-static unsigned branch_bits(uint64_t flags, bool big_endian, unsigned at, unsigned count)
-{
-    unsigned shift = big_endian ? 64 - at - count : at;
-    return (unsigned)(flags >> shift & ((1u << count) - 1));
-}
-
-static const char *branch_type(uint64_t flags, bool big_endian)
-{
-    static const char *const types[] = {
-        "",       "COND",      "UNCOND",   "IND",  "CALL", "IND_CALL", "RET",  "SYSCALL",
-        "SYSRET", "COND_CALL", "COND_RET", "ERET", "IRQ",  "SERROR",   "NO_TX"};
-    static const char *const newer[] = {"FAULT_ALGN", "FAULT_DATA", "FAULT_INST",
-                                        "ARCH_1",     "ARCH_2",     "ARCH_3",
-                                        "ARCH_4",     "ARCH_5"};
-    unsigned type = branch_bits(flags, big_endian, 20, 4);
-    if (type < sizeof types / sizeof *types)
-        return types[type];
-    type = branch_bits(flags, big_endian, 26, 4);
-    return type < sizeof newer / sizeof *newer ? newer[type] : "";
-}
-
 void script_write_branches(struct output *o, struct perf_words branches)
 {
-    for (size_t i = 0; i + PERF_BRANCH_WORDS <= perf_word_count(branches);
-         i += PERF_BRANCH_WORDS) {
-        uint64_t flags = perf_word(branches, i + 2);
-        bool big = branches.big_endian;
-        bool missed = branch_bits(flags, big, 0, 1), hit = branch_bits(flags, big, 1, 1);
+    for (size_t i = 0; i < perf_branch_count(branches); i++) {
+        struct perf_branch b = perf_branch_at(branches, i);
         output_text(o, " 0x");
-        write_hex(o, perf_word(branches, i), 0);
+        write_hex(o, b.from, 0);
         output_text(o, "/0x");
-        write_hex(o, perf_word(branches, i + 1), 0);
+        write_hex(o, b.to, 0);
         output_format(o, "/%c/%c/%c/%u/%s ",
-                      missed ? 'M'
-                      : hit  ? 'P'
-                             : '-',
-                      branch_bits(flags, big, 2, 1) ? 'X' : '-',
-                      branch_bits(flags, big, 3, 1) ? 'A' : '-',
-                      branch_bits(flags, big, 4, 16), branch_type(flags, big));
+                      b.missed      ? 'M'
+                      : b.predicted ? 'P'
+                                    : '-',
+                      b.in_transaction ? 'X' : '-', b.aborted ? 'A' : '-', b.cycles,
+                      b.type);
     }
 }
 
@@ -309,8 +300,7 @@ void script_write_page_size(struct output *o, uint64_t size)
 
 /* --- Registers --------------------------------------------------------------------- */
 
-/* The names of perf; those of other architectures are numbers. */
-static const char *register_name(enum architecture machine, unsigned number, char *text,
+const char *script_register_name(enum architecture machine, unsigned number, char *text,
                                  size_t size)
 {
     static const char *const names[] = {
@@ -331,7 +321,7 @@ void script_write_registers(struct output *o, enum architecture machine,
     for (unsigned i = 0; i < 64; i++) {
         if (!(registers->mask >> i & 1) || at >= perf_word_count(registers->values))
             continue;
-        output_format(o, "%5s:0x", register_name(machine, i, text, sizeof text));
+        output_format(o, "%5s:0x", script_register_name(machine, i, text, sizeof text));
         write_hex(o, perf_word(registers->values, at++), 0);
         output_char(o, ' ');
     }
@@ -347,11 +337,11 @@ static void write_map(struct output *o, const struct perf_record *r,
         r->misc &
         PERF_MISC_SWITCH_OUT; /* for maps, this bit is PERF_RECORD_MISC_MMAP_DATA */
     output_format(o, "PERF_RECORD_%s %d/%d: [", name, (int)m->pid, (int)m->tid);
-    write_hex_marked(o, m->start);
+    script_write_hex_marked(o, m->start);
     output_char(o, '(');
-    write_hex_marked(o, m->size);
+    script_write_hex_marked(o, m->size);
     output_text(o, ") @ ");
-    write_hex_marked(o, m->offset);
+    script_write_hex_marked(o, m->offset);
     if (r->type == PERF_MMAP) {
         output_format(o, "]: %c ", data ? 'r' : 'x');
         output_str(o, m->path);
@@ -425,7 +415,7 @@ static bool write_namespaces(struct output *o, const struct perf_data *d,
         output_format(o, "%s%u/%s: %llu/", i && i % 4 == 0 ? "\n\t\t " : "", i,
                       i < sizeof names / sizeof *names ? names[i] : "unknown",
                       (unsigned long long)device);
-        write_hex_marked(o, inode);
+        script_write_hex_marked(o, inode);
         output_text(o, i + 1 < count ? ", " : "");
     }
     output_text(o, "]\n");

@@ -25,8 +25,13 @@ struct script_head {
     size_t event_width; /* width of the longest name */
     int64_t pid, tid;
     uint32_t cpu, misc;
+    uint32_t record; /* its type; of a sample 0 */
     uint64_t time;
+    /* not NULL: the time is not written, but this is set to the length of the text before it */
+    size_t *time_at;
 };
+
+void script_write_time(struct output *o, struct script_clock *clock, uint64_t time);
 
 /* The head up to the period or the text of a record. */
 void script_write_head(struct output *o, const struct script_head *h);
@@ -42,6 +47,13 @@ void script_write_data_source(struct output *o, uint64_t source, size_t *width);
 
 /* A size of a page: " 4K"; " N/A" if it is unknown. */
 void script_write_page_size(struct output *o, uint64_t size);
+
+/* Like %#lx: 0 has no "0x". */
+void script_write_hex_marked(struct output *o, uint64_t v);
+
+/* The name of perf, "AX"; those of other architectures are numbers, written to `text`. */
+const char *script_register_name(enum architecture machine, unsigned number, char *text,
+                                 size_t size);
 
 /* Registers that were recorded: " ABI:2    AX:0x1 ". */
 void script_write_registers(struct output *o, enum architecture machine,

@@ -297,6 +297,8 @@ static void map_symbol(struct perf_profile *p, const struct perf_symbol *s)
     output_str(&key, STR("symbol"));
     output_char(&key, 0);
     output_str(&key, s->name);
+    output_format(&key, " %llx",
+                  (unsigned long long)s->address); /* it may be loaded twice */
     uint32_t number = key.failed ? 0 : file_number(p, output_contents(&key), &is_new);
     p->maps.failed |= key.failed;
     output_deinit(&key);
@@ -306,6 +308,7 @@ static void map_symbol(struct perf_profile *p, const struct perf_symbol *s)
         struct str name = arena_str(&p->maps, s->name);
         p->files[number].module = p->files[number].symbol = name;
         p->files[number].by_address = true;
+        p->files[number].start = s->address;
     }
     map_shared(p, &p->kernel,
                &(struct address_map){.start = s->address,

@@ -110,6 +110,8 @@ static void add_symbol(struct finish *f, const struct perf_location *location,
         frame.name = builder_string(f->b, link.len == 0         ? STR(" ")
                                           : options->signatures ? link
                                                                 : name_tidy(link));
+        if (options->sizes && at)
+            frame.offset = at->size;
         if (options->lines && at && rest.len == 0) {
             frame.file = builder_string(f->b, at->file);
             frame.line = at->file.len ? at->line : 0;
@@ -133,7 +135,7 @@ static void add_cached_symbol(struct finish *f, const struct perf_location *loca
     const struct import_options *options = f->p->options;
     uint64_t tag = symbol_tag(location, inlined), first = f->frame_count;
     struct text_cache_slot *slot = text_cache_slot(&f->cache, symbol, tag);
-    if (options->every_address || options->lines) {
+    if (options->every_address || options->lines || options->sizes) {
         add_symbol(f, location, symbol, inlined, at);
         return;
     }
@@ -390,6 +392,20 @@ static void number_events(const struct finish *f, event_id *events, enum perf_wa
     }
 }
 
+/* Notes which events were recorded as a group. Its first event may have no samples. */
+static void group_events(const struct finish *f, const event_id *events)
+{
+    const struct perf_data *d = &f->p->data;
+    struct perf_group group = {0};
+    while (perf_next_group(d, &group)) {
+        event_id first = 0;
+        for (size_t i = group.first; i < group.first + group.count; i++) {
+            first = first ? first : events[i];
+            builder_event_group(f->b, events[i], first);
+        }
+    }
+}
+
 /* The profile's id for each of the recording's events: of those with samples, in their
  * order in the recording; if there are no samples, of all. Off-CPU events are last. */
 static event_id *make_events(const struct finish *f)
@@ -399,6 +415,8 @@ static event_id *make_events(const struct finish *f)
     int last = has_samples(f->p) ? WAIT_HOLDER : WAIT_OFF_CPU;
     for (int wait = WAIT_NONE; events && wait <= last; wait++)
         number_events(f, events, (enum perf_wait)wait);
+    if (events)
+        group_events(f, events);
     return events;
 }
 

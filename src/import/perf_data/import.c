@@ -137,6 +137,26 @@ static void add_sample(struct perf_profile *p, const struct perf_sample *s,
     perf_stacks_sample(p, s, &sample);
 }
 
+/* Each branch of the sample is a sample of the event, and weighs 1. */
+static void add_branches(struct perf_profile *p, const struct perf_sample *s)
+{
+    uint32_t event = (uint32_t)(s->event - p->data.events);
+    struct sample sample = {.time = s->time,
+                            .cpu = s->cpu,
+                            .thread = perf_profile_thread(p, s->pid, s->tid),
+                            .event = event,
+                            .count = 1,
+                            .weight = 1};
+    size_t count = perf_branch_count(s->branches);
+    for (size_t i = 0; i < count; i++) {
+        struct perf_branch branch = perf_branch_at(s->branches, i);
+        perf_stacks_branch(p, s, &sample, &branch);
+    }
+    p->saw_branches |= count > 0;
+    if (count)
+        note_event(p, event, 1);
+}
+
 /* A sample with counters is one sample of each counter's event. Its period is the
  * difference of the counter to the last sample. */
 static void add_counters(struct perf_profile *p, const struct perf_sample *s)
@@ -187,7 +207,10 @@ static struct str read_sample(struct perf_profile *p, const struct perf_record *
             r->offset);
     if (p->first_time == TIME_NONE)
         p->first_time = s.time;
-    if (s.event->sample_type & PERF_SAMPLE_READ && s.event->read_format & PERF_READ_ID)
+    if (p->options->branches)
+        add_branches(p, &s);
+    else if (s.event->sample_type & PERF_SAMPLE_READ &&
+             s.event->read_format & PERF_READ_ID)
         add_counters(p, &s);
     else
         add_sample(p, &s, (uint32_t)(s.event - p->data.events));
@@ -237,6 +260,8 @@ static void read_deferred(struct perf_profile *p, const struct perf_record *r)
 /* Returns the bytes of records in it, if it is a sample with a damaged size. */
 static struct str apply_record(struct perf_profile *p, const struct perf_record *r)
 {
+    if (p->consumer && p->consumer->raw)
+        p->consumer->raw(p->consumer->context, p, r);
     switch (r->type) {
     case PERF_SAMPLE:
         return read_sample(p, r);
@@ -296,6 +321,15 @@ static double rate_of(const struct perf_data *d)
     return clock ? 1e9 / (double)e->period : 0;
 }
 
+static void note_header(struct perf_profile *p)
+{
+    struct output text = OUTPUT_BUFFER;
+    perf_header_write(&p->data, &text);
+    p->arena.failed |= text.failed;
+    p->b->profile->facts.header = builder_string(p->b, output_contents(&text));
+    output_deinit(&text);
+}
+
 static void note_facts(struct perf_profile *p)
 {
     const struct perf_data *d = &p->data;
@@ -306,12 +340,15 @@ static void note_facts(struct perf_profile *p)
         facts->command = builder_string(p->b, d->facts.command);
     if (!facts->interpreters)
         facts->interpreters = builder_string(p->b, d->facts.interpreters);
+    if (p->options->header && !facts->header)
+        note_header(p);
     if (facts->rate == 0)
         facts->rate = rate_of(d);
     for (unsigned i = 0; i < PERF_FLAWS; i++) {
         if (d->flaws[i] == 0)
             continue;
         builder_warn_offset(p->b, flaws[i], d->flaw_offset[i]);
+        facts->incomplete |= i == PERF_FLAW_TRUNCATED;
         for (unsigned k = 0; k < facts->warning_count; k++)
             if (facts->warnings[k].what == flaws[i])
                 facts->warnings[k].count += d->flaws[i] - 1;
@@ -363,14 +400,16 @@ struct perf_location_info perf_profile_location(const struct perf_profile *p,
         return info;
     const struct perf_location *l = &p->locations.items[location];
     const struct perf_file *file = &p->files[l->file];
-    info = (struct perf_location_info){.address = l->address,
-                                       .pc = l->pc,
-                                       .is_call = l->is_call,
-                                       .by_address = file->by_address,
-                                       .object = file->object,
-                                       .module = file->module,
-                                       .build_id = file->build_id,
-                                       .symbol = file->symbol};
+    info =
+        (struct perf_location_info){.address = l->address,
+                                    .pc = l->pc,
+                                    .is_call = l->is_call,
+                                    .by_address = file->by_address,
+                                    .object = file->object,
+                                    .module = file->module,
+                                    .build_id = file->build_id,
+                                    .symbol = file->symbol,
+                                    .symbol_start = file->symbol.len ? file->start : 0};
     if (location < p->named_count) {
         info.frames = p->jobs[location].frames;
         info.frame_count = p->jobs[location].count;
@@ -416,6 +455,7 @@ static bool failed(const struct perf_profile *p)
 static bool read_records(struct perf_profile *p, struct error *err)
 {
     struct perf_record r;
+    bool ok = true;
     p->data.moving = moving;
     p->data.moving_context = p;
     while (!failed(p) && perf_data_next(&p->data, &r, err))
@@ -431,9 +471,14 @@ static bool read_records(struct perf_profile *p, struct error *err)
         p->consumer->end(p->consumer->context, p);
     else if (!failed(p))
         perf_profile_finish(p);
+    if (p->options->branches && !p->saw_branches && !failed(p)) {
+        error_set(err, "the recording has no branches");
+        error_hint(err, "perf record -b records them, if the processor can");
+        ok = false;
+    }
     note_facts(p);
     thread_pool_finish(perf_thread_pool(p), &p->release.task);
-    return !failed(p) || error_memory(err);
+    return ok && (!failed(p) || error_memory(err));
 }
 
 /* --- Recordings in several files ---------------------------------------------------- */

@@ -26,8 +26,10 @@ struct perf_file {
     struct str build_id; /* lower-case hexadecimal, or empty */
     struct str symbol;   /* if the file is one function, its name; else empty */
     object_id object;    /* 0 without a resolver */
-    uint64_t start; /* of_kernel: the address of the map, or of its reference symbol */
-    bool of_kernel; /* the kernel, a guest's kernel or a module of one */
+    uint64_t
+        start; /* of_kernel: the address of the map, or of its reference symbol; of one
+                       function of the kernel, its address */
+    bool of_kernel;      /* the kernel, a guest's kernel or a module of one */
     bool is_interpreted; /* one function of an interpreted program; `module` is its source
                             file (perf/interpreted.h) */
     bool by_address;     /* the resolver takes addresses, not offsets in the file */
@@ -107,6 +109,8 @@ struct perf_profile {
     struct perf_batch *batches;   /* a ring: the batches in work, then the open batch */
     size_t batch_count, oldest_batch, batches_out;
 
+    struct idmap branch_labels; /* by the flags of a branch: its labels in "raw" */
+    bool saw_branches;
     struct idmap wakers; /* by woken thread: the waker's raw stack << 32 | its thread */
     struct perf_pendings deferred; /* samples that wait for their user chain */
     size_t deferred_left;
@@ -152,6 +156,11 @@ label_set_id perf_cgroup_labels(struct perf_profile *p, const struct perf_sample
 label_set_id perf_lock_labels(struct perf_profile *p, const struct perf_sample *s,
                               label_set_id labels);
 
+/* --- branches.c -------------------------------------------------------------------- */
+
+/* The labels of a branch in "raw". */
+label_set_id perf_branch_labels(struct perf_profile *p, const struct perf_branch *branch);
+
 /* --- stacks.c ---------------------------------------------------------------------- */
 
 /* The resolver's pool, or NULL. */
@@ -166,6 +175,10 @@ void perf_stacks_deinit(struct perf_profile *p);
 /* Queues a sample. */
 void perf_stacks_sample(struct perf_profile *p, const struct perf_sample *s,
                         const struct sample *sample);
+
+/* Queues a branch of a sample, as a sample of its own. */
+void perf_stacks_branch(struct perf_profile *p, const struct perf_sample *s,
+                        const struct sample *sample, const struct perf_branch *branch);
 
 /* Adds the samples that waited for this user chain. */
 void perf_stacks_deferred(struct perf_profile *p, const struct perf_identity *id,

@@ -45,6 +45,9 @@ struct perf_consumer {
     bool
         with_reasons; /* stacks of waits end with a location that becomes the wait's reason */
 
+    /* Every record, as it is read. May be NULL. */
+    void (*raw)(void *context, struct perf_profile *p, const struct perf_record *r);
+
     /* A record that is not a sample. May be NULL. */
     void (*record)(void *context, struct perf_profile *p, const struct perf_record *r);
 
@@ -125,6 +128,7 @@ struct perf_location_info {
     struct str module, build_id; /* as perf shows it, lower-case hexadecimal; or empty */
     struct str
         symbol; /* if the "file" is one function, such as a BPF program; else empty */
+    uint64_t symbol_start; /* its address; 0: unknown */
 
     /* The functions at the address, an inlined one before its caller. None if unknown, or
      * if perf_profile_name was not called since the location occurred. */
@@ -147,6 +151,9 @@ struct perf_location_info perf_profile_location(const struct perf_profile *p,
 /* Adds an item that is not a sample to the queue of samples: stack() is called with it and
  * no locations after the samples before it. */
 void perf_profile_enqueue(struct perf_profile *p, const struct sample *item);
+
+/* Calls stack() for all samples and items that were queued before. */
+void perf_profile_flush(struct perf_profile *p);
 
 /* Makes a profile of the samples that a consumer collected. `collected` has location ids
  * instead of frames, and samples with the events and threads of sample(). The reading

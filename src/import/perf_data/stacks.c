@@ -384,6 +384,11 @@ void perf_stacks_unwind(struct perf_profile *p)
         finish_oldest(p);
 }
 
+void perf_profile_flush(struct perf_profile *p)
+{
+    perf_stacks_unwind(p);
+}
+
 /* Adds a sample to the open batch. All samples of a batch have the same maps of the kernel
  * and the guest. NULL if out of memory. */
 static struct perf_queued *enqueue(struct perf_profile *p, const struct sample *sample)
@@ -437,17 +442,41 @@ static uint32_t first_word(const struct perf_profile *p, struct str raw)
     return raw.len < 4 ? 0 : bytes_u32(&b);
 }
 
-void perf_stacks_sample(struct perf_profile *p, const struct perf_sample *s,
-                        const struct sample *sample)
+/* Enqueues a sample of the thread, without its stack. */
+static struct perf_queued *enqueue_of(struct perf_profile *p, const struct perf_sample *s,
+                                      const struct sample *sample)
 {
     if (s->mode == PERF_MODE_USER)
         processes_ran(&p->processes, s->pid);
     struct perf_queued *queued = enqueue(p, sample);
     if (!queued)
-        return;
+        return NULL;
     const struct process *process = processes_find(&p->processes, s->pid);
     queued->user = (struct perf_scope){process->space, process->version, FILE_NONE};
     space_share(&p->processes.spaces, process->space);
+    queued->jit_time = jit_time(s->event, s->time);
+    return queued;
+}
+
+void perf_stacks_branch(struct perf_profile *p, const struct perf_sample *s,
+                        const struct sample *sample, const struct perf_branch *branch)
+{
+    struct perf_queued *queued = enqueue_of(p, s, sample);
+    if (!queued)
+        return;
+    queued->is_branch = true;
+    queued->from = branch->from;
+    queued->ip = branch->to;
+    queued->labels = perf_branch_labels(p, branch);
+    start_full_batch(p);
+}
+
+void perf_stacks_sample(struct perf_profile *p, const struct perf_sample *s,
+                        const struct sample *sample)
+{
+    struct perf_queued *queued = enqueue_of(p, s, sample);
+    if (!queued)
+        return;
     queued->labels = perf_lock_labels(p, s, perf_cgroup_labels(p, s));
     queued->tid = s->tid;
     queued->wait = (uint8_t)perf_wait_of(s->event);
@@ -464,7 +493,6 @@ void perf_stacks_sample(struct perf_profile *p, const struct perf_sample *s,
     queued->branches = s->branches;
     queued->registers = s->user;
     queued->stack = s->stack;
-    queued->jit_time = jit_time(s->event, s->time);
     open_batch(p)->dumps += s->user.abi && s->stack.len;
     start_full_batch(p);
 }

@@ -344,6 +344,13 @@ static void append_unwound(const struct walk *w, struct perf_queued *s)
     s->end = (uint8_t)job->end;
 }
 
+/* The end of a branch. The kernel's addresses have the highest bit. */
+static void push_end(const struct walk *w, uint64_t address)
+{
+    push(w, mode_scope(w, address >> 63 ? PERF_MODE_KERNEL : PERF_MODE_USER), address,
+         false);
+}
+
 /* Walks the part that is known without unwinding. Returns true if there is a dump to
  * unwind. */
 static bool walk_known(struct walk *w, struct perf_queued *s)
@@ -351,6 +358,11 @@ static bool walk_known(struct walk *w, struct perf_queued *s)
     const struct perf_walk_settings *settings = w->batch->settings;
     w->user = &s->user;
     w->scope = mode_scope(w, s->mode);
+    if (s->is_branch) {
+        push_end(w, s->ip);
+        push_end(w, s->from);
+        return false;
+    }
     if (settings->leaf_only) {
         if (s->has_ip)
             push(w, w->scope, s->ip, false);

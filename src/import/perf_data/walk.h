@@ -56,7 +56,9 @@ enum perf_wait { WAIT_NONE, WAIT_OFF_CPU, WAIT_WAKER, WAIT_HOLDER };
 /* A sample in a batch: the input of a worker, then its results. */
 struct perf_queued {
     struct sample sample;
-    bool is_item; /* an item of perf_profile_enqueue, which has no stack */
+    bool is_item;   /* an item of perf_profile_enqueue, which has no stack */
+    bool is_branch; /* its stack is `from`, which calls `ip` */
+    uint64_t from;
 
     struct perf_scope user; /* the batch retains its space */
     label_set_id labels;    /* of "raw" (profile.h) */

@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,11 +116,34 @@ static void fail(const char *what)
     _exit(99);
 }
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static int started; /* threads that have called each of their functions, under `mutex` */
+
+static void count_started(int rounds)
+{
+    if (rounds != 1)
+        return;
+    pthread_mutex_lock(&mutex);
+    started++;
+    pthread_mutex_unlock(&mutex);
+}
+
+/* The dynamic linker then resolves no more functions for them. */
+static void await_started(int count)
+{
+    for (bool all = false; !all; usleep(1000)) {
+        pthread_mutex_lock(&mutex);
+        all = started == count;
+        pthread_mutex_unlock(&mutex);
+    }
+}
+
 /* Computes with vector registers, allocates, and checks its results. The first of these
  * threads never sleeps. */
 static void *compute(void *is_first)
 {
-    while (!ends) {
+    for (int rounds = 1; !ends; rounds += rounds < 2) {
         if (!is_first)
             usleep(500);
         double sum = 0, other = 1;
@@ -131,6 +155,7 @@ static void *compute(void *is_first)
         if (sum < 8.5 || sum > 8.6 || other < 1)
             fail("a sum");
         free(block);
+        count_started(rounds);
     }
     return NULL;
 }
@@ -142,23 +167,22 @@ static void *wait_blocked(void *unused)
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
-    while (!ends) {
+    for (int rounds = 1; !ends; rounds += rounds < 2) {
         struct timespec time = {.tv_nsec = 3000000};
         errno = 77;
         if (nanosleep(&time, NULL) != 0)
             fail("a sleep ended early");
         if (errno != 77)
             fail("errno");
+        count_started(rounds);
     }
     return NULL;
 }
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
-
 static void *wait_for_end(void *unused)
 {
     pthread_mutex_lock(&mutex);
+    started++; /* the mutex is free when it waits */
     while (!ends)
         pthread_cond_wait(&condition, &mutex);
     pthread_mutex_unlock(&mutex);
@@ -267,7 +291,7 @@ int main(int count, char **words)
     for (int kind = 0; kind < 3; kind++)
         for (int i = 0; i < numbers[kind]; i++)
             pthread_create(&ids[kind][i], NULL, works[kind], i ? NULL : &ids);
-    usleep(1);
+    await_started(numbers[0] + numbers[1] + numbers[2]);
     answer("ready");
     while (read_line(line, sizeof line)) {
         run(line);

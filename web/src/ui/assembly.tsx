@@ -52,6 +52,11 @@ const NOWHERE = { unit: "", functions: [] };
 
 let listings: Promise<Listings> | null = null;
 
+/* Whether the page has any. */
+export function hasListings(): boolean {
+    return Boolean(document.getElementById("assembly")?.textContent);
+}
+
 /* The listings in the page. */
 export function listingsOfPage(): Promise<Listings> {
     listings ??= (async () => {

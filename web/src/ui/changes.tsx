@@ -4,12 +4,15 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { openFunction } from "../commands";
 import type { ChartView } from "../chart";
-import { baseName, count, eventName, points, shownName, signed, time, weight, weightUnit } from "../format";
+import { differenceText, intervalText } from "../difference";
+import { count, eventName, moduleName, share, shownName, signed, time, weight, weightUnit } from "../format";
 import { Chart, type ComparisonInfo, type FunctionInfo, NONE, Sort, Tone } from "../protocol";
 import { ChartPane } from "./chart";
 import { Dot, Ends } from "./name";
-import { changeClass, intervalText, Rows } from "./rows";
-import { CompareTools } from "./toolbar";
+import { changeClass, Rows } from "./rows";
+import { COMPARED, type Compared } from "../state";
+import { isPhone } from "../phone";
+import { ColorLegend, CompareTools } from "./toolbar";
 
 const PIECE = 200; /* rows per request */
 
@@ -37,19 +40,23 @@ function Figures({ app, info }: { app: App; info: ComparisonInfo }) {
     );
 }
 
-function Mode({ app }: { app: App }) {
-    const button = (title: string, sides: boolean) => (
-        <button type="button" aria-pressed={app.state.sides === sides} onClick={() => app.setSides(sides)}>{title}</button>
+const TITLES: Record<Compared, string> = { difference: "Difference", sides: "Side by side", before: "Before", after: "After" };
+
+/* Which flame graphs are shown. */
+export function ComparedChoice({ app }: { app: App }) {
+    return (
+        <div class="segments" role="group" aria-label="Flame graphs">
+            {COMPARED.map((one) => <button key={one} type="button" aria-pressed={app.state.compared === one} onClick={() => void app.setCompared(one)}>{TITLES[one]}</button>)}
+        </div>
     );
-    return <div class="modes" role="group" aria-label="Flame graphs">{button("Difference", false)}{button("Side by side", true)}</div>;
 }
 
 /* The heading above the functions whose change is within the noise. */
-function NoiseHeading({ of, sum, unit }: { of: number; sum: number | null; unit: string }) {
+function NoiseHeading({ app, of, sum }: { app: App; of: number; sum: number | null }) {
     return (
         <div class="row noise-heading" role="row">
             <span role="cell">Within noise</span>
-            <span role="cell">{count(of)} {of === 1 ? "function" : "functions"}{sum !== null && `, sum ${signed(sum, unit)}`}</span>
+            <span role="cell">{count(of)} {of === 1 ? "function" : "functions"}{sum !== null && `, sum ${differenceText(app, sum)}${app.state.shares ? " points" : ""}`}</span>
         </div>
     );
 }
@@ -71,6 +78,9 @@ function Table({ app, info }: { app: App; info: ComparisonInfo }) {
                 return;
             setRows(new Map(first));
             setLength(n);
+            const [, largest] = first[0] ?? [];
+            if (!app.chosen && largest && info.found > 0)
+                void app.choose(largest.label);
         }).catch((error: unknown) => app.fail(error));
         return () => { stale = true; };
     }, [key]);
@@ -79,7 +89,7 @@ function Table({ app, info }: { app: App; info: ComparisonInfo }) {
             if (!rows.has(at))
                 void piece(at).then((more) => setRows((known) => new Map([...known, ...more])));
     };
-    const { unit } = app.shown ?? { unit: "" };
+    const { unit, total, base_total } = app.shown ?? { unit: "", total: 0, base_total: 0 };
     const largest = Math.max(0.001, ...[...rows.values()].map((f) => Math.abs((f.self_change?.after ?? 0) - (f.self_change?.before ?? 0))));
     const searched = app.found !== null;
     const ofSearch = [...rows].filter(([, row]) => row.self_change && changeClass(row.self_change) === "noise").map(([at]) => at);
@@ -102,7 +112,7 @@ function Table({ app, info }: { app: App; info: ComparisonInfo }) {
     return (
         <div class="table changed" role="table" aria-label="Functions that changed">
             <div class="heads" role="row">
-                <span role="columnheader" title="Change of the self share, in percentage points">Change %</span>
+                {app.state.shares ? <span role="columnheader" title="Change of the self share, in percentage points">Change %</span> : <span role="columnheader" title="Change of the self weight">Change</span>}
                 <span role="columnheader" title="The 95 % confidence interval of the change">Interval</span>
                 <span role="columnheader">Before</span>
                 <span role="columnheader">After</span>
@@ -110,7 +120,7 @@ function Table({ app, info }: { app: App; info: ComparisonInfo }) {
             </div>
             <Rows count={lines} onRange={(from, to) => need(rowOf(from), rowOf(to))} label="Functions that changed" role="rowgroup" keys={{ go: (to) => void go(to), enter }} showing={now} row={(line) => {
                 if (line === noise && noise < length)
-                    return <NoiseHeading key="noise" of={length - noise} sum={searched ? null : info.noise} unit={unit} />;
+                    return <NoiseHeading key="noise" app={app} of={length - noise} sum={searched ? null : info.noise} />;
                 const at = rowOf(line);
                 const f = rows.get(at);
                 const change = f?.self_change;
@@ -120,11 +130,13 @@ function Table({ app, info }: { app: App; info: ComparisonInfo }) {
                 return (
                     <div key={at} class={`row ${changeClass(change)} ${f.label === app.chosen?.label ? "chosen" : ""}`} role="row"
                         onClick={() => void app.choose(f.label)} onDblClick={() => void openFunction(app, f.label)}>
-                        <span class="delta" role="cell"><i style={{ width: `${(Math.abs(delta) / largest) * 42}%` }} />{points(delta)}</span>
-                        <span class="bounds" role="cell">{intervalText(change)}</span>
-                        <span role="cell">{weight(f.base_self ?? 0, unit)}</span>
-                        <span role="cell">{weight(f.self, unit)}</span>
-                        <span class="name" role="cell"><Dot app={app} of={f} /><Ends text={f.name} /><em class="faint">{shownName(baseName(f.module))}</em></span>
+                        <span class="delta" role="cell"><i style={{ width: `${(Math.abs(delta) / largest) * 42}%` }} />{differenceText(app, delta)}</span>
+                        <span class="bounds" role="cell">{intervalText(app, change)}</span>
+                        {([[f.base_self ?? 0, base_total], [f.self, total]] as const).map(([value, of], i) => {
+                            const [amount, part] = [weight(value, unit), share(value, of) || "0 %"];
+                            return <span key={i} role="cell" title={app.state.shares ? amount : part}>{app.state.shares ? part : amount}</span>;
+                        })}
+                        <span class="name" role="cell"><Dot app={app} of={f} /><Ends text={f.name} /><em class="faint">{moduleName(f.module)}</em></span>
                     </div>
                 );
             }} />
@@ -161,9 +173,23 @@ function NoChange({ app }: { app: App }) {
     return (
         <p class="no-change">
             <span>No change is larger than the noise, so every box is grey. The table has the measured differences;</span>
-            <button type="button" class="link" onClick={() => app.setSides(true)}>before and after side by side</button>
+            <button type="button" class="link" onClick={() => void app.setCompared("sides")}>before and after side by side</button>
             <button type="button" class="link" onClick={() => void app.setColor(Tone.Name)}>colours by function</button>
         </p>
+    );
+}
+
+/* Of both profiles, or of one. */
+function ComparedCharts({ app }: { app: App }) {
+    const { compared, color, flame } = app.state;
+    if (compared === "sides")
+        return <Sides app={app} />;
+    const kind = compared === "before" ? Chart.Before : Chart.Down;
+    return (
+        <div class="difference">
+            {compared === "difference" && app.comparison?.found === 0 && color === Tone.Change && <NoChange app={app} />}
+            <ChartPane key={kind} app={app} kind={kind} flame={flame} map zoomInAddress />
+        </div>
     );
 }
 
@@ -173,15 +199,10 @@ export function Changes({ app }: { app: App }) {
         return <p class="nothing">Nothing is compared.</p>;
     return (
         <div class="changes">
-            <div class="strip"><Figures app={app} info={comparison} /><Mode app={app} /><span class="narrow"><CompareTools app={app} /></span></div>
-            <div class={`panes ${state.sides ? "both" : ""}`}>
+            <div class="strip"><Figures app={app} info={comparison} />{!isPhone() && <span class="colors"><ColorLegend app={app} /></span>}<span class="narrow"><CompareTools app={app} /></span></div>
+            <div class={`panes ${state.compared === "sides" ? "both" : ""}`}>
                 <Table app={app} info={comparison} />
-                {state.sides ? <Sides app={app} /> : (
-                    <div class="difference">
-                        {comparison.found === 0 && state.color === Tone.Change && <NoChange app={app} />}
-                        <ChartPane key="difference" app={app} kind={Chart.Down} flame={state.flame} map zoomInAddress />
-                    </div>
-                )}
+                <ComparedCharts app={app} />
             </div>
         </div>
     );

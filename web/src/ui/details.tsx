@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 import { openFunction, openSource } from "../commands";
 import { ownerFilter } from "../filters";
-import { baseName, count, interval, points, share, shares, shownName, signed, time, weight, weightUnit } from "../format";
+import { differenceText, intervalText, relativeText, verdictText } from "../difference";
+import { baseName, count, functionName, interval, moduleName, share, shares, shownName, signed, time, weight, weightUnit } from "../format";
 import { isPhone } from "../phone";
-import { type BoxInfo, type Difference, type FunctionInfo, Verdict } from "../protocol";
+import { type BoxInfo, type Difference, type FunctionInfo, Sort } from "../protocol";
 import { Growth } from "./growth";
-import { Ends, LabelDot } from "./name";
+import { Dot, Ends, LabelDot } from "./name";
 import { Neighbours } from "./neighbours";
 import { Sites, Suppress } from "./sites";
-import { changeClass, intervalText } from "./rows";
+import { When } from "./when";
+import { changeClass } from "./rows";
 
 const STACK_SHOWN = 200;
 const FEW = 10; /* samples: a share of fewer is not significant */
@@ -63,18 +66,17 @@ function KeyFigures({ app, self, total, short }: { app: App; self: number; total
     );
 }
 
-/* Before, after and the difference; the confidence interval is that of the share. */
+/* Before, after and the difference. */
 function Compared({ app, title, before, after, change }: { app: App; title: string; before: number; after: number; change: Difference }) {
     const { unit = "", total = 0, base_total = 0 } = app.shown ?? {};
-    const verdict = change.verdict === Verdict.Few ? "too few samples" : change.verdict === Verdict.Noise ? "within noise" : "";
     return (
         <table class="numbers">
             <caption>{title}</caption>
             <tbody>
                 <tr><th>Before</th><td>{weight(before, unit)}</td><td>{share(before, base_total) || "0 %"}</td></tr>
                 <tr><th>After</th><td>{weight(after, unit)}</td><td>{share(after, total) || "0 %"}</td></tr>
-                <tr class={changeClass(change)}><th>Change</th><td>{signed(after - before, unit)}</td><td>{points(change.after - change.before)} points</td></tr>
-                <tr class="faint" title="The 95 % confidence interval of the change of the share"><th>95 %</th><td>{verdict}</td><td>{intervalText(change)}</td></tr>
+                <tr class={changeClass(change)}><th>Change</th><td>{signed(after - before, unit)}</td><td>{relativeText(app, change)}</td></tr>
+                <tr class="faint" title="The 95 % confidence interval of the change"><th>95 %</th><td>{verdictText(change)}</td><td>{intervalText(app, change)}</td></tr>
             </tbody>
         </table>
     );
@@ -130,15 +132,73 @@ export function sideView(app: App): boolean {
     return ["left", "time", "tree", "graph", "changes"].includes(app.state.view);
 }
 
-/* Nothing is selected. */
+const TOP = 12; /* functions */
+const LATER = 400; /* ms: after the answers that the view needs */
+
+interface TopRow {
+    of: FunctionInfo;
+    part: number; /* of the total */
+}
+
+/* The functions with most time of their own; of a comparison, with the largest changes of it; of a heap,
+ * those that allocated most, because only allocators have something of their own. */
+async function topRows(app: App): Promise<TopRow[]> {
+    const total = app.shown?.total || 1;
+    if (app.memory.info && !app.comparedWith)
+        return (await app.core.sites(TOP)).rows.map((row) => ({ of: row.function, part: row.weight / total }));
+    const [, first] = await Promise.all([app.core.functions(app.comparedWith ? Sort.Found : Sort.Self, false, false), app.core.functionRows(0, TOP)]);
+    return first.filter((f) => f.kind !== "idle").map((of) => ({ of, part: of.self_change ? of.self_change.after - of.self_change.before : of.self / total })).filter(({ part }) => part !== 0);
+}
+
+function TopFunctions({ app }: { app: App }) {
+    const [{ rows, version }, set] = useState<{ rows: TopRow[]; version: number }>({ rows: [], version: 0 });
+    useEffect(() => {
+        const { version: of } = app;
+        let stale = false;
+        const ask = (): void => {
+            topRows(app).then((first) => { if (!stale) set({ rows: first, version: of }); }, (error: unknown) => app.fail(error));
+        };
+        const timer = window.setTimeout(ask, LATER);
+        return () => {
+            stale = true;
+            clearTimeout(timer);
+        };
+    }, [app.version]);
+    const most = Math.max(...rows.map(({ part }) => Math.abs(part)));
+    const title = app.comparedWith ? "Largest changes, self" : app.memory.info ? "Allocated by" : "Functions by self";
+    return rows.length ? (
+        <div class="near top">
+            <h3>{title}</h3>
+            {rows.map(({ of, part }) => (
+                <button type="button" key={of.label} disabled={version !== app.version} onClick={() => void app.choose(of.label)}>
+                    <i style={{ width: `${(Math.abs(part) / most) * 100}%` }} />
+                    <Dot app={app} of={of} /><Ends text={of.name} />
+                    {of.self_change ? <em class={`change ${changeClass(of.self_change)}`}>{differenceText(app, part)}</em> : <em>{share(part, 1)}</em>}
+                </button>
+            ))}
+        </div>
+    ) : null;
+}
+
+/* Nothing is selected: figures of all that is shown. */
 function Whole({ app }: { app: App }) {
     const { shown } = app;
     return (
-        <aside class="details empty" aria-label="Details">
-            <h2>All that is shown</h2>
-            {shown && <p class="faint">{weightUnit(shown.total, shown.unit)}{shown.unit === "samples" ? "" : ` in ${count(shown.samples)} samples`}</p>}
-            {shown && shown.idle > 0 && <p class="faint">{weightUnit(shown.idle, shown.unit)} of it idle</p>}
-            <p class="faint">Select a box or a row for its details.</p>
+        <aside class="details whole" aria-label="Details">
+            <div class="who"><h2>All that is shown</h2></div>
+            {shown && (
+                <table class="numbers">
+                    <tbody>
+                        {app.comparedWith && <tr><th>Before</th><td>{weightUnit(shown.base_total, shown.unit)}</td></tr>}
+                        <tr><th>{app.comparedWith ? "After" : "Total"}</th><td>{weightUnit(shown.total, shown.unit)}</td></tr>
+                        {shown.idle > 0 && <tr><th>{shown.idle_left ? "Idle, not shown" : "Of it idle"}</th><td>{weightUnit(shown.idle, shown.unit)}</td></tr>}
+                        {app.samplesText && <tr><th>In</th><td>{app.samplesText}</td></tr>}
+                        {app.found && <tr><th>Found</th><td>{count(app.found.functions)} functions</td></tr>}
+                    </tbody>
+                </table>
+            )}
+            {app.state.view !== "changes" && <TopFunctions app={app} />} {/* they are in the table beside it */}
+            <p class="faint">Select a box or a row for its details. Drag over the tracks to see only a part of the time.</p>
         </aside>
     );
 }
@@ -156,11 +216,11 @@ export function Details({ app, head = false }: { app: App; head?: boolean }) {
     return (
         <aside class={head ? "details head" : "details"} aria-label="Details">
             <div class="who">
-                <h2>{shownName(chosen.name).slice(0, 4000)}</h2>
+                <h2>{functionName(chosen.name).slice(0, 4000)}</h2>
                 <p class="faint">
                     {chosen.file && <><button type="button" class="link" title={`${shownName(chosen.file)}\nOpen source (s)`} onClick={() => openSource(app, chosen.file)}>{locationOf(chosen)}</button>{chosen.module ? " \u00b7 " : " "}</>}
-                    <span title={shownName(chosen.module)}>{shownName(baseName(chosen.module))}</span>
-                    {chosen.kind === "user" ? "" : `${chosen.module ? " \u00b7 " : ""}${chosen.kind}`}
+                    <span title={shownName(chosen.module)}>{moduleName(chosen.module)}</span>
+                    {chosen.kind === "user" || chosen.kind === moduleName(chosen.module) ? "" : `${chosen.module ? " \u00b7 " : ""}${chosen.kind}`}
                 </p>
                 {!head && <p class="acts">
                     {owner && <button type="button" onClick={() => void app.filters.add(owner)}>Only this {chosen.kind}</button>}
@@ -186,6 +246,7 @@ export function Details({ app, head = false }: { app: App; head?: boolean }) {
             {chosen.change && <Compared app={app} title="The function: total" before={chosen.base_total ?? 0} after={chosen.total} change={chosen.change} />}
             {!head && box?.total !== undefined && !chosen.change && <Numbers app={app} title="This box" self={box.self ?? 0} total={box.total} waiting={box.waiting} />}
             {!chosen.change && <KeyFigures app={app} self={chosen.self} total={chosen.total} short={head} />}
+            {!head && !app.memory.moment && <When app={app} of={chosen} />}
             {!head && app.memory.listed === "leaked" && <Growth app={app} of={chosen} />}
             {!head && box && <Stack app={app} box={box} />}
             {!head && !app.comparedWith && <Neighbours app={app} of={chosen} />}

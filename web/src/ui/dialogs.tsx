@@ -3,9 +3,9 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { COMMANDS, GROUPS, openFunction, openSource } from "../commands";
-import { OF_TIME, ownerFilter } from "../filters";
+import { OF_TIME, ownerFilter, threadsFilter } from "../filters";
 import { spanText } from "../axis";
-import { baseName, shownName, threadName, time, weight } from "../format";
+import { baseName, functionName, hasIds, shownName, threadName, time, weight } from "../format";
 import type { SummaryInfo } from "../protocol";
 import { exportAs, FORMATS, hasPicture, savePage, savePicture } from "../save";
 import { filterText } from "../state";
@@ -101,11 +101,11 @@ function choicesOf(app: App, words: string[], functions: { label: number; name: 
     const events = (app.profile?.events ?? []).map((e, i): Choice =>
         ({ title: shownName(e.name), about: `event, ${e.unit}`, keys: [], run: () => void app.setEvent(i + 1, false) }));
     const threads = (info?.threads ?? []).filter((t) => t.tid !== undefined).map((t): Choice =>
-        ({ title: shownName(`${t.name} ${t.tid}`), about: "thread", keys: [], run: () => void app.filters.selectThreads({ verb: "tid", text: String(t.tid) }) }));
+        ({ title: shownName(hasIds() ? `${t.name} ${t.tid}` : t.name), about: "thread", keys: [], run: () => void app.filters.selectThreads(app.tracks.ofThreads([t])) }));
     const readers = app.latest ? formats.map((f): Choice =>
         ({ title: `Read the file as ${f.name}`, about: "format", keys: [], run: () => app.opening.openAs(f.name) })) : [];
     return [
-        ...functions.map((f): Choice => ({ title: shownName(f.name).slice(0, 300), about: "function", keys: [], run: () => void app.choose(f.label) })),
+        ...functions.map((f): Choice => ({ title: functionName(f.name).slice(0, 300), about: "function", keys: [], run: () => void app.choose(f.label) })),
         ...[...events, ...threads, ...readers].filter((c) => matches(`${c.about} ${c.title}`)).slice(0, 30),
     ];
 }
@@ -179,11 +179,8 @@ function Threads({ app }: { app: App }) {
     const apply = (): void => {
         const chosen = threads.filter((t) => picked.has(t.i));
         app.openDialog(null);
-        const tids = chosen.map((t) => t.tid).filter((tid) => tid !== undefined);
-        if (chosen.length && tids.length === chosen.length)
-            void app.filters.add({ verb: "tid", text: tids.join(",") });
-        else if (chosen.length)
-            void app.filters.add({ verb: "comm", text: [...new Set(chosen.map((t) => t.name))].join("\n") });
+        if (chosen.length)
+            void app.filters.add(threadsFilter(chosen));
     };
     const merge = (by: (typeof MERGED)[number][0]): void => {
         app.openDialog(null);
@@ -363,6 +360,16 @@ export function Crumbs({ app }: { app: App }) {
     );
 }
 
+/* The default filter of a machine's profile: it hides the time of idle CPUs. */
+export function WithoutIdle({ app }: { app: App }) {
+    return app.shown?.idle_left ? (
+        <span class="chip" title="The time in which CPUs had nothing to do">
+            <span>without idle</span>
+            <button type="button" aria-label="Remove without idle" onClick={() => void app.setIdle(true)}>{"\u2715"}</button>
+        </span>
+    ) : null;
+}
+
 export function FilterBar({ app }: { app: App }) {
     const { filters } = app.state;
     return (
@@ -370,10 +377,11 @@ export function FilterBar({ app }: { app: App }) {
             <Crumbs app={app} />
             {filters.map((filter, i) => !OF_TIME.includes(filter.verb) && (
                 <span class="chip" key={`${i} ${JSON.stringify(filter)}`}>
-                    <span>{shownName(filterText(filter, time)).slice(0, 120)}</span>
-                    <button type="button" aria-label={`Remove ${shownName(filterText(filter, time)).slice(0, 120)}`} onClick={() => void app.filters.remove(i)}>{"\u2715"}</button>
+                    <span>{shownName(app.tracks.textOf(filter)).slice(0, 120)}</span>
+                    <button type="button" aria-label={`Remove ${shownName(app.tracks.textOf(filter)).slice(0, 120)}`} onClick={() => void app.filters.remove(i)}>{"\u2715"}</button>
                 </span>
             ))}
+            <WithoutIdle app={app} />
             <button type="button" class="quiet" title="Add a filter (I)" onClick={() => app.openDialog("filter")}><Icon name="plus" />Filter</button>
             <button type="button" class="quiet" title="Choose threads (w)" onClick={() => app.openDialog("threads")}>Threads</button>
             {app.profile?.labelled && <button type="button" class="quiet" title="Choose labels (l)" onClick={() => app.openDialog("labels")}>Labels</button>}

@@ -4,7 +4,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { App, Steered } from "../app";
 import { css, ink } from "../colors";
-import { baseName, count, share, shownName } from "../format";
+import { count, functionName, moduleName, share } from "../format";
 import { type Arrow, canLayOut, type Layout, Layouter, type Size } from "../layout";
 import type { FunctionInfo, GraphInfo } from "../protocol";
 import { START } from "../state";
@@ -25,7 +25,7 @@ interface Drawn {
 }
 
 function cut(name: string): string {
-    const shown = shownName(name);
+    const shown = functionName(name);
     return shown.length <= NAME_MOST ? shown : `${shown.slice(0, NAME_MOST / 2 - 1)}\u2026${shown.slice(-NAME_MOST / 2)}`;
 }
 
@@ -33,7 +33,7 @@ function linesOf(f: FunctionInfo, total: number, baseTotal: number): string[] {
     const own = f.self > 0 ? `, self ${share(f.self, total)}` : "";
     const points = (f.total / (total || 1) - (f.base_total ?? 0) / (baseTotal || 1)) * 100;
     const change = f.base_total === undefined ? "" : `  ${points < 0 ? "\u2212" : "+"}${Math.abs(points).toFixed(2)}`;
-    const module = shownName(baseName(f.module));
+    const module = moduleName(f.module);
     return [cut(f.name), ...(module ? [module.slice(0, NAME_MOST)] : []), `${share(f.total, total) || "0 %"}${own}${change}`];
 }
 
@@ -361,7 +361,7 @@ function Picture({ app, drawn }: { app: App; drawn: Drawn }) {
                             app.menu = { x: event.clientX, y: event.clientY, function: act(i), stack: null };
                             app.changed();
                         }}>
-                        <title>{shownName(found.function.name).slice(0, 4000)}</title>
+                        <title>{functionName(found.function.name).slice(0, 4000)}</title>
                         <rect x={-box.width / 2} y={-box.height / 2} width={box.width} height={box.height} rx={4} fill={fillOf(app, found)} />
                         {lines.map((line, n) => <text key={n} class={n === 0 ? "first" : ""} y={(n - (lines.length - 1) / 2) * 16}>{line}</text>)}
                     </g>

@@ -8,9 +8,8 @@ import { axisText, eventTitle, shownName, time, weightUnit } from "../format";
 import { useFocus } from "../lists";
 import type { HeatInfo, ProfileInfo } from "../protocol";
 
-const STEPS = [1, 2, 5].flatMap((n) => [1e5, 1e6, 1e7, 1e8, 1e9, 1e10].map((power) => n * power)).concat(6e10, 6e11, 3.6e12)
+const STEPS = [1, 2, 5].flatMap((n) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10].map((power) => n * power)).concat(6e10, 6e11, 3.6e12)
     .sort((a, b) => a - b);
-const COLUMN_MOST = 64; /* pixels */
 const LEFT = 52; /* for the labels of the axes */
 const BOTTOM = 22;
 const FONT = '11px system-ui, -apple-system, "Segoe UI", "Noto Sans", Cantarell, sans-serif';
@@ -37,7 +36,7 @@ interface Shape {
 }
 
 function shapeOf(canvas: HTMLCanvasElement, heat: HeatInfo): Shape {
-    const column = Math.max(1, Math.min(COLUMN_MOST, (canvas.clientWidth - LEFT) / heat.columns));
+    const column = Math.max(1, (canvas.clientWidth - LEFT) / heat.columns);
     const height = canvas.clientHeight - BOTTOM;
     return { column, row: height / heat.rows, width: column * heat.columns, height };
 }
@@ -67,7 +66,9 @@ function paintAxes(pen: CanvasRenderingContext2D, heat: HeatInfo, { column, heig
     const text = axisText(every * heat.column, heat.columns * heat.column, "clock");
     for (let at = 0; at < heat.columns; at += every) {
         pen.fillRect(LEFT + at * column, height + 1, 1, 5);
-        pen.fillText(text(at * heat.column), LEFT + at * column + 4, height + 13);
+        const label = text(at * heat.column), x = LEFT + at * column + 4;
+        if (x + pen.measureText(label).width <= pen.canvas.clientWidth)
+            pen.fillText(label, x, height + 13);
     }
     pen.textAlign = "right";
     const within = axisText(heat.column / 4, heat.column, "clock");

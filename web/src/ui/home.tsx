@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The home: record now, recent recordings, a file, an example. */
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import type { App } from "../app";
 import { chooseFile } from "../commands";
 import { example } from "../example";
@@ -13,7 +14,7 @@ import { Licences } from "./licences";
 
 const ROWS = 11; /* processes that are shown without a search */
 const FOUND = 60; /* with a search */
-const RECENT = 12;
+const RECENT = 8;
 
 const EVENTS: readonly (readonly [string, string])[] = [
     ["", "CPU time"], ["cycles", "CPU cycles"], ["instructions", "Instructions"], ["cache-misses", "Cache misses"], ["branch-misses", "Branch misses"],
@@ -24,12 +25,12 @@ const STACKS = [["auto", "Automatic"], ["fp", "Frame ptr"], ["dwarf", "DWARF"]] 
 const DURATIONS = [[10, "10 s"], [60, "1 min"], [0, "Until stop"]] as const;
 const TARGETS = [["command", "Command"], ["pids", "Running process"], ["machine", "Whole machine"]] as const;
 
-function Choice<T extends string | number>({ label, name, choices, value, onChoice }:
-    { label: string; name: string; choices: readonly (readonly [T, string])[]; value: T; onChoice: (value: T) => void }) {
+function Choice<T extends string | number>({ label, name, choices, value, onChoice, disabled = false }:
+    { label: string; name: string; choices: readonly (readonly [T, string])[]; value: T; onChoice: (value: T) => void; disabled?: boolean }) {
     return (
         <div class="seg" role="radiogroup" aria-label={label}>
             {choices.map(([one, title]) => (
-                <label key={one}><input type="radio" name={name} checked={one === value} onChange={() => onChoice(one)} /><span>{title}</span></label>
+                <label key={one}><input type="radio" name={name} checked={one === value} disabled={disabled} onChange={() => onChoice(one)} /><span>{title}</span></label>
             ))}
         </div>
     );
@@ -39,8 +40,8 @@ function Field({ label, children }: { label: string; children: ComponentChildren
     return <div class="field"><span>{label}</span>{children}</div>;
 }
 
-function Toggle({ label, on, onToggle }: { label: string; on: boolean; onToggle: (on: boolean) => void }) {
-    return <button type="button" class="switch" role="switch" aria-checked={on} onClick={() => onToggle(!on)}><i />{label}</button>;
+function Toggle({ label, on, onToggle, about, disabled = false }: { label: string; on: boolean; onToggle: (on: boolean) => void; about?: string; disabled?: boolean }) {
+    return <button type="button" class="switch" role="switch" aria-checked={on} title={about} disabled={disabled} onClick={() => onToggle(!on)}><i />{label}</button>;
 }
 
 /* CPU time of the last readings, relative to all CPUs. */
@@ -168,28 +169,41 @@ function Progress({ home, recording }: { home: Home; recording: Recording }) {
     );
 }
 
+/* An estimate: what a recording costs depends on the stacks. */
+function Cost({ home }: { home: Home }) {
+    const { cost } = home;
+    if (!cost)
+        return null;
+    const cpu = cost.cpu * 100;
+    const size = `${cost.bytes < 1e6 ? `${Math.ceil(cost.bytes / 1e4) * 10} KB` : `${(cost.bytes / 1e6).toFixed(cost.bytes < 1e7 ? 1 : 0)} MB`}${home.settings.duration ? "" : " a minute"}`;
+    return <span class="faint cost" title="Estimated from the rate and the CPU time of the last seconds; waits and heap come in addition">{cpu < 0.1 ? "less than 0.1" : `about ${cpu.toFixed(cpu < 10 ? 1 : 0)}`} % of one CPU, {size}</span>;
+}
+
 function Options({ app, home }: { app: App; home: Home }) {
     const { settings, plan, recording } = home;
     const set = (some: Partial<Settings>): void => home.set(some);
+    const alone = home.heapAlone;
     return (
         <section class="card options" aria-label="How to record">
             <h2>{title(home)}</h2>
             <Field label="Event">
-                <select aria-label="Event" value={settings.event} onChange={(event) => set({ event: event.currentTarget.value })}>
+                <select aria-label="Event" disabled={alone} value={settings.event} onChange={(event) => set({ event: event.currentTarget.value })}>
                     {EVENTS.map(([event, name]) => <option key={event} value={event}>{name}</option>)}
                 </select>
             </Field>
-            <Field label="Rate"><Choice label="Rate" name="rate" choices={RATES} value={settings.rate} onChoice={(rate) => set({ rate })} /></Field>
-            <Field label="Stacks"><Choice label="Stacks" name="stacks" choices={STACKS} value={settings.stacks} onChoice={(stacks) => set({ stacks })} /></Field>
+            <Field label="Rate"><Choice label="Rate" name="rate" disabled={alone} choices={RATES} value={settings.rate} onChoice={(rate) => set({ rate })} /></Field>
+            <Field label="Stacks"><Choice label="Stacks" name="stacks" disabled={alone} choices={STACKS} value={settings.stacks} onChoice={(stacks) => set({ stacks })} /></Field>
             <Field label="Duration">
                 <Choice label="Duration" name="duration" choices={DURATIONS} value={settings.duration} onChoice={(duration) => set({ duration })} />
                 <label class="faint"><input type="number" class="seconds" min="0" max="86400" step="any" aria-label="Seconds; 0: until it is stopped" value={settings.duration}
                     onChange={(event) => set({ duration: Math.min(86400, Math.max(0, Number(event.currentTarget.value) || 0)) })} /> s</label>
             </Field>
-            <Field label="Also">
+            <Field label={alone ? "Only" : "Also"}>
                 <div>
-                    <Toggle label="waits" on={settings.off_cpu} onToggle={(off_cpu) => set({ off_cpu })} />
-                    <Toggle label="children" on={settings.children} onToggle={(children) => set({ children })} />
+                    <Toggle label="waits" disabled={alone} on={settings.off_cpu && !alone} onToggle={(off_cpu) => set({ off_cpu })} />
+                    <Toggle label="heap" disabled={settings.target === "machine"} on={settings.heap} onToggle={(heap) => set({ heap })}
+                        about={settings.target === "command" ? "Also where it allocates memory, sampled" : settings.target === "pids" ? "Where one process allocates memory, sampled; without its CPU time" : "Of a command or a running process"} />
+                    <Toggle label="children" disabled={alone} on={settings.children && !alone} onToggle={(children) => set({ children })} />
                 </div>
             </Field>
             <div class="same">
@@ -199,7 +213,10 @@ function Options({ app, home }: { app: App; home: Home }) {
                 {plan?.error && home.chosen && <p class="wrong">{plan.error}. {plan.hint}</p>}
             </div>
             {home.records ? <Progress home={home} recording={recording} /> : (
-                <button type="button" class="record" disabled={!home.chosen || Boolean(plan?.error)} onClick={() => void home.record()}><i />Start recording</button>
+                <div class="start">
+                    <button type="button" class="record" disabled={!home.chosen || Boolean(plan?.error)} onClick={() => void home.record()}><i />Start recording</button>
+                    <Cost home={home} />
+                </div>
             )}
             {recording.state === "recorded" && <p class="faint" role="status">Recorded <button type="button" class="link" disabled={!recording.file || home.opening !== ""} title="Open it"
                 onClick={() => void home.open(recording.file ?? "")}>{shownName(recording.name ?? "")}</button></p>}
@@ -281,11 +298,15 @@ function RecentRow({ home, file, compares }: { home: Home; file: Recent; compare
 
 function Recents({ home }: { home: Home }) {
     const recent = home.machine?.recent ?? [];
-    const shown = recent.slice(0, RECENT);
+    const [all, setAll] = useState(false);
+    const shown = all ? recent : recent.slice(0, RECENT);
     const compares = shown.length > 1;
     return (
         <>
-            <h2>Recent recordings</h2>
+            <div class="recents-head">
+                <h2>Recent recordings</h2>
+                {recent.length > RECENT && <button type="button" class="link" aria-expanded={all} onClick={() => setAll(!all)}>{all ? `Latest ${RECENT}` : `All ${count(recent.length)}`}</button>}
+            </div>
             <div class="card recents">
                 {recent.length === 0 && <p class="card-body faint">No profile in {shownName(home.machine?.folder ?? "this folder")} yet.</p>}
                 <div class="comparing" role="status">
@@ -297,7 +318,6 @@ function Recents({ home }: { home: Home }) {
                         <tbody>{shown.map((file) => <RecentRow key={file.id} home={home} file={file} compares={compares} />)}</tbody>
                     </table>
                 )}
-                {recent.length > RECENT && <p class="below">{count(recent.length - RECENT)} older files are not shown.</p>}
             </div>
         </>
     );

@@ -5,10 +5,11 @@ import type { App } from "../app";
 import { count, shownName, time, weightUnit } from "../format";
 import { clock, type Live, moment, PANELS, RANGES, type Status, spanName, WINDOW } from "../live";
 import { bytes } from "../live_tracks";
+import { isPhone } from "../phone";
 import { viewsOf } from "../state";
 import { Icon } from "./icons";
 import { Details } from "./details";
-import { Dialogs } from "./dialogs";
+import { Dialogs, WithoutIdle } from "./dialogs";
 import { LivePanel, TopProcesses } from "./live_panels";
 import { LiveTrackPane } from "./live_tracks";
 import { NoteDialog } from "./notes";
@@ -65,9 +66,17 @@ function Header({ app, live }: { app: App; live: Live }) {
                 <button type="button" aria-label="Step back" title={`Step back ${WINDOW} s`} onClick={() => live.step(-1)}>{"\u2039"}</button>
                 <button type="button" aria-label="Step forward" title="Step forward" disabled={live.following} onClick={() => live.step(1)}>{"\u203a"}</button>
                 <button type="button" aria-pressed={live.comparing} title="The next span that you drag is the one before" aria-label="Compare" onClick={() => live.compare()}><Icon name="compare" /><span class="wide">Compare</span></button>
-                <button type="button" title="Copy a link to this span" aria-label="Share" onClick={() => live.share()}><Icon name="save" /><span class="wide">Share</span></button>
-                <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark")}><Icon name={app.appearance.dark ? "light" : "dark"} /></button>
-                <button type="button" title="Keys (?)" aria-label="Keys" onClick={() => app.openDialog("help")}>?</button>
+                {isPhone() ? (
+                    <button type="button" aria-label="Menu" onClick={() => app.openDialog("menu")}>
+                        <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="M2 4h12M2 8h12M2 12h12" /></svg>
+                    </button>
+                ) : (
+                    <>
+                        <button type="button" title="Copy a link to this span" aria-label="Share" onClick={() => live.share()}><Icon name="save" /><span class="wide">Share</span></button>
+                        <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark")}><Icon name={app.appearance.dark ? "light" : "dark"} /></button>
+                        <button type="button" title="Keys (?)" aria-label="Keys" onClick={() => app.openDialog("help")}>?</button>
+                    </>
+                )}
             </div>
         </header>
     );
@@ -92,6 +101,7 @@ function Bar({ app, live }: { app: App; live: Live }) {
                 {app.state.filters.map((filter, i) => (
                     <span class="chip" key={JSON.stringify(filter)}><span>{shownName(`${filter.verb} ${filter.text}`)}</span><button type="button" aria-label="Remove the filter" onClick={() => void app.filters.remove(i)}>{"\u2715"}</button></span>
                 ))}
+                <WithoutIdle app={app} />
                 {app.shown && <button type="button" class="quiet" title="Add a filter (I)" onClick={() => app.openDialog("filter")}><Icon name="plus" />Filter</button>}
                 {live.status?.can_note && <button type="button" class="quiet" title="Write a note on the time line" onClick={() => live.showNote(null)}>+ Note</button>}
             </div>

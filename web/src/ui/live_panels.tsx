@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { nameCategory } from "../boxes";
 import { count, shownName } from "../format";
 import type { Grouping, Live, Process } from "../live";
+import { keyOf } from "../live_changes";
 import { bytes, percent, rate } from "../live_tracks";
 import { tokens } from "../tokens";
 import { useHeld } from "./held";
@@ -23,7 +24,7 @@ export interface Group {
 export function groups(processes: Process[], by: Grouping): Group[] {
     const found = new Map<string, Group>();
     for (const p of processes) {
-        const key = by === "process" ? p.name : p[by] ?? "";
+        const key = keyOf(p, by);
         let group = found.get(key);
         if (!group) {
             group = { key, label: key ? `${by}=${key}` : "", pids: [], cpu: 0, rss: 0, pss: 0, io: 0, user: p.user ?? "" };
@@ -47,6 +48,12 @@ function nameOf(group: Group, by: Grouping): string {
 
 const GROUPINGS: [Grouping, string][] = [["process", "Process"], ["service", "Service"], ["container", "Container"]];
 
+/* In percent of a CPU, with a sign. */
+function changeText(ms: number | null): string {
+    const percent = Math.round((ms ?? 0) / 10);
+    return ms === null ? "" : percent === 0 ? "0 %" : `${percent > 0 ? "+" : "\u2212"}${Math.abs(percent)} %`;
+}
+
 const LEAST = 8; /* rows, also of processes that do nothing */
 
 /* Beside the graph. A click shows only the samples of a row. */
@@ -66,7 +73,7 @@ export function TopProcesses({ live, most }: { live: Live; most: number }) {
                 </span>
             </div>
             <table class="live-table top">
-                <thead><tr><th>Name</th><th>CPU</th><th title="Proportional memory of the largest; otherwise resident">Memory</th><th title="Reads and writes">I/O</th></tr></thead>
+                <thead><tr><th>Name</th><th>CPU</th><th title={live.changes.half ? `CPU time of the last ${live.changes.half} s, less that of the ${live.changes.half} s before` : "CPU time, less that of the span before: in some seconds"}>Change</th><th title="Proportional memory of the largest; otherwise resident">Memory</th><th title="Reads and writes">I/O</th></tr></thead>
                 <tbody {...held.events}>
                     {rows.map((row) => (
                         <tr key={row.key} class={chosen(row) ? "chosen" : ""}>
@@ -77,6 +84,7 @@ export function TopProcesses({ live, most }: { live: Live; most: number }) {
                                 </button>
                             </th>
                             <td class="barred"><i style={{ width: `${(row.cpu / largest) * 100}%` }} /><span>{percent(row.cpu / 1000)}</span></td>
+                            <td class="by">{changeText(live.changes.of(live.grouping, row.key))}</td>
                             <td>{bytes(row.pss || row.rss)}</td>
                             <td>{row.io ? rate(row.io) : "0"}</td>
                         </tr>
@@ -104,7 +112,7 @@ function ProcessTable({ live }: { live: Live }) {
         <div class="live-panel">
             <p><input type="search" placeholder="Find a process" aria-label="Find a process" value={text} onInput={(event) => setText(event.currentTarget.value)} /> <span class="faint">{count(rows.length)} of {count(live.processCount)}</span></p>
             <table class="live-table wide">
-                <thead><tr><th>PID</th><th>Name</th><th>User</th><th>Service</th><th>Container</th>{COLUMNS.map(([key, title]) => <th key={key} aria-sort={by === key ? "descending" : "none"}><button type="button" onClick={() => setBy(key)}>{title}{by === key ? " \u2193" : ""}</button></th>)}<th>Record</th></tr></thead>
+                <thead><tr><th>PID</th><th class="text">Name</th><th>User</th><th>Service</th><th>Container</th>{COLUMNS.map(([key, title]) => <th key={key} aria-sort={by === key ? "descending" : "none"}><button type="button" onClick={() => setBy(key)}>{title}{by === key ? " \u2193" : ""}</button></th>)}<th>Record</th></tr></thead>
                 <tbody {...held.events}>
                     {held.rows.slice(0, 200).map((p) => (
                         <tr key={p.pid}>

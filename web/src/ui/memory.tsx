@@ -2,10 +2,13 @@
 /* The track of memory: what its layers are, its peak, and the figures of the selected span. */
 import type { App } from "../app";
 import { time, weight } from "../format";
+import { formsOf } from "../names";
+import { isPhone } from "../phone";
 import { MEMORY_LAYERS, type MemoryWay } from "../protocol";
 import { tokens } from "../tokens";
 import type { Track } from "../tracks";
 import type { TracksView } from "../tracks_view";
+import { Ends } from "./name";
 
 const bytes = (value: number): string => weight(value, "bytes");
 
@@ -35,7 +38,7 @@ export function MemoryLayers({ app }: { app: App }) {
     return (
         <div class="layers">
             <small>{moment === null ? "most in view" : `live at ${time(moment)}`}, by {info.by}</small>
-            {layers.reverse().map(({ name, color }, i) => <small key={i}><i class="square" style={{ background: color }} /><span title={name}>{name}</span></small>)}
+            {layers.reverse().map(({ name, color }, i) => <small key={i}><i class="square" style={{ background: color }} />{isPhone() ? <span title={name}>{formsOf(name).at(-1)}</span> : <Ends text={name} />}</small>)}
         </div>
     );
 }

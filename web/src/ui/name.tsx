@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../app";
 import { ownerColor, waitColor } from "../boxes";
 import { colorTable, css, ink, type Packed } from "../colors";
-import { shownName } from "../format";
+import { functionName, shownName } from "../format";
 import { Measure } from "../measure";
 import { type FunctionInfo, CUT, OFF, Owner, Tone, UNKNOWN } from "../protocol";
 
@@ -85,7 +85,7 @@ const watcher = new ResizeObserver((entries) => {
 /* A name, shorter if there is not enough room. */
 export function Ends({ text, title = text }: { text: string; title?: string }) {
     const host = useRef<HTMLSpanElement>(null);
-    const whole = shownName(text).slice(0, NAME_MOST);
+    const whole = functionName(text).slice(0, NAME_MOST);
     useLayoutEffect(() => {
         const at = host.current as HTMLElement;
         watcher.observe(at);

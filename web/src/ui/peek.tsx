@@ -3,7 +3,7 @@
  * callees below: pprof's peek. */
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
-import { baseName, count, shownName } from "../format";
+import { count, moduleName } from "../format";
 import { type FunctionInfo, type PeekCall, type PeekInfo, Sort } from "../protocol";
 import { Dot, Ends, LabelDot } from "./name";
 import { Figure, Rows } from "./rows";
@@ -65,7 +65,7 @@ export function Peek({ app }: { app: App }) {
                         <Figure value={row.of.total} total={total} unit={unit} samples={samples} />
                         <span class="role" role="cell" />
                         <span class="name" role="cell"><Dot app={app} of={row.of} /><Ends text={row.of.name} /></span>
-                        <span class="module" role="cell" title={row.of.module}>{shownName(baseName(row.of.module))}</span>
+                        <span class="module" role="cell" title={row.of.module}>{moduleName(row.of.module)}</span>
                     </>
                 );
             case "more":

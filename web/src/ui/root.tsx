@@ -3,16 +3,17 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../app";
 import { spanText } from "../axis";
 import { chooseFile } from "../commands";
-import { count, eventName, share, shownName, time, weightUnit } from "../format";
+import { count, eventName, functionName, share, shortCount, shownName, time, weight, weightUnit } from "../format";
 import { Chart, type Warning } from "../protocol";
 import { isPhone } from "../phone";
-import { INVERTS, keyOf, severalProcesses, type View, viewsOf } from "../state";
+import { INVERTS, keyOf, type Pane, PANES, severalProcesses, type View, viewsOf } from "../state";
+import { hasListings } from "./assembly";
 import { ChartPane } from "./chart";
 import { DropZones } from "./drop";
 import { Details, sideView } from "./details";
 import { FormatChoice } from "./formats";
 import { Dialogs } from "./dialogs";
-import { Changes } from "./changes";
+import { Changes, ComparedChoice } from "./changes";
 import { CallGraph } from "./graph";
 import { HeatMap } from "./heat";
 import { LiveRoot } from "./live";
@@ -22,16 +23,28 @@ import { Sizes } from "./sizes";
 import { Source } from "./source";
 import { hasSheet, Sheet } from "./sheet";
 import { Summary } from "./summary";
-import { Bar, ColorTools, Tools } from "./toolbar";
+import { Bar, ColorChoice, ColorLegend, ColorTools, Tools } from "./toolbar";
 import { TrackPane } from "./tracks";
 import { TreeTable } from "./tree";
 import { Marks, Waits } from "./waits";
 import { Welcome } from "./welcome";
 
+/* A comparison sums the samples of both recordings. */
+function NoOrder({ app }: { app: App }) {
+    return (
+        <div class="nothing lack">
+            <p>A comparison has no order in time: it compares sums. The tracks above show when both ran, and a span of them limits what is compared.</p>
+            <p><button type="button" class="link" onClick={() => void app.endComparison()}>Show {shownName(app.name)} alone</button></p>
+        </div>
+    );
+}
+
 export function Content({ app }: { app: App }) {
     const { view, flame, up } = app.state;
     switch (view) {
         case "time":
+            if (app.comparedWith)
+                return <NoOrder app={app} />;
             return <ChartPane key="time" app={app} kind={Chart.Time} flame={false} map zoomInAddress />;
         case "left":
             return <ChartPane key={`left ${up}`} app={app} kind={up ? Chart.Up : Chart.Down} flame={flame} map zoomInAddress />;
@@ -81,9 +94,10 @@ function Cautions({ app }: { app: App }) {
         said.push(`only ${count(app.shown.samples)} ${app.shown.samples === 1 ? "sample" : "samples"}: shares are inaccurate`);
     if (p.warnings.length)
         said.push(warningsText(p.warnings));
+    const short = said.length > 1 ? `${said.length} cautions` : "1 caution";
     return said.length ? (
         <button type="button" class="caution" onClick={() => app.setView("summary")} title="More in the summary">
-            {said.join(" \u00b7 ")}
+            {isPhone() ? short : said.join(" \u00b7 ")}
         </button>
     ) : null;
 }
@@ -105,26 +119,31 @@ function Part({ app }: { app: App }) {
     );
 }
 
+const UNEQUAL = 0.2; /* of the total before: a larger difference is visible in weights only */
+
 function Status({ app }: { app: App }) {
     const { shown, found, state, chosen } = app;
     if (!shown)
         return null;
     const { preview } = state;
-    const idle = app.comparedWith ? 0 : shown.idle;
+    const idle = shown.idle + (app.comparedWith ? shown.base_idle : 0);
     if (app.empty && preview)
         return <div class="status" role="status"><span>Selected {time(preview[1] - preview[0])}, without samples</span><span class="grow" /><Cautions app={app} /></div>;
     return (
         <div class="status" role="status">
             <span>
                 {preview && `Selected ${time(preview[1] - preview[0])} \u00b7 `}
-                {weightUnit(shown.total - idle, shown.unit)}
+                {weightUnit(shown.total - (shown.idle_left || app.comparedWith ? 0 : idle), shown.unit)}
                 {shown.unit !== "samples" && shown.event_name && shown.event_name !== shown.unit && !app.comparedWith && ` of ${eventName({ name: shown.event_name, unit: shown.unit })}`}
-                {idle > 0 && `, ${weightUnit(idle, shown.unit)} idle`}
                 {app.comparedWith && `, ${weightUnit(shown.base_total, shown.unit)} before`}
-                {shown.unit !== "samples" && ` \u00b7 ${count(shown.samples)} samples`}
+                {idle > 0 && <>, {weightUnit(idle, shown.unit)} idle <button type="button" class="link" onClick={() => void app.setIdle(shown.idle_left)}>{shown.idle_left ? "show" : "hide"}</button></>}
+                {app.samplesText && ` \u00b7 ${app.samplesText}`}
             </span>
+            {app.comparedWith && state.shares && Math.abs(shown.total - shown.base_total) > shown.base_total * UNEQUAL && (
+                <span class="differ" title="Shares of the totals are compared, and the totals differ">The totals differ: <button type="button" class="link" onClick={() => void app.setShares(false)}>compare weights</button></span>
+            )}
             {state.view === "source" && chosen && (
-                <span class="found">{shownName(chosen.name).slice(0, 200)}: {weightUnit(chosen.self, shown.unit)} self, {weightUnit(chosen.total, shown.unit)} total</span>
+                <span class="found">{functionName(chosen.name).slice(0, 200)}: {weightUnit(chosen.self, shown.unit)} self, {weightUnit(chosen.total, shown.unit)} total</span>
             )}
             {found && (
                 <span class="found">
@@ -134,9 +153,15 @@ function Status({ app }: { app: App }) {
             )}
             <Part app={app} />
             <span class="grow" />
+            {COLORED.includes(state.view) && state.view !== "changes" && !isPhone() && <ColorLegend app={app} />}
             <Cautions app={app} />
         </div>
     );
+}
+
+/* A view without data has only advice. */
+function isIdle(app: App, view: View): boolean {
+    return (view === "waits" && !app.waits) || (view === "marks" && !app.tracks.info?.marks.length);
 }
 
 /* What a tab has to show, if that is known before it is opened. */
@@ -167,7 +192,7 @@ function Tabs({ app }: { app: App }) {
             (event.currentTarget.children[views.indexOf(next)] as HTMLElement).focus();
         }}>
             {viewsOf(app).map(([view, title]) => (
-                <button key={view} type="button" role="tab" aria-selected={app.state.view === view} tabIndex={app.state.view === view ? 0 : -1} title={keyOf(view) ? `${title} (${keyOf(view)})` : title}
+                <button key={view} type="button" role="tab" class={isIdle(app, view) ? "idle" : undefined} aria-selected={app.state.view === view} tabIndex={app.state.view === view ? 0 : -1} title={keyOf(view) ? `${title} (${keyOf(view)})` : title}
                     onClick={() => app.setView(view)}>
                     {title}{countOf(app, view) ? <small>{count(countOf(app, view))}</small> : null}
                 </button>
@@ -194,18 +219,36 @@ function Grouping({ app }: { app: App }) {
     );
 }
 
+const PANE_TITLES: Record<Pane, string> = { source: "Source", assembly: "Assembly", both: "Both" };
+
+/* On a telephone, one of both has room. */
+function Panes({ app }: { app: App }) {
+    const panes = isPhone() ? PANES.filter((pane) => pane !== "both") : PANES;
+    const now = isPhone() && app.state.pane === "both" ? "source" : app.state.pane;
+    return (
+        <div class="segments" role="group" aria-label="Source or assembly">
+            {panes.map((pane) => <button key={pane} type="button" aria-pressed={now === pane} onClick={() => app.setPane(pane)}>{PANE_TITLES[pane]}</button>)}
+        </div>
+    );
+}
+
 /* Settings of the view. */
 export function ViewTools({ app }: { app: App }) {
     const { view, up, processes } = app.state;
     return (
         <div class="view-tools">
             {["left", "tree", "sandwich"].includes(view) && severalProcesses(app) && (
-                <Switch title="Processes" about="Begin with processes and threads (P)" on={processes} set={(on) => void app.setProcesses(on)} />
+                <Switch key="Processes" title="Processes" about="Begin with processes and threads (P)" on={processes} set={(on) => void app.setProcesses(on)} />
             )}
+            {view === "changes" && <ComparedChoice app={app} />}
+            {app.comparedWith && ["changes", "left", "sandwich", "tree"].includes(view) && (
+                <Switch key="Per share" title="Per share" about="Compare shares of the total; otherwise weights: a longer recording has more of everything" on={app.state.shares} set={(on) => void app.setShares(on)} />
+            )}
+            {view === "source" && hasListings() && <Panes app={app} />}
             {view === "sandwich" && !app.live && <Grouping app={app} />}
-            {view === "sandwich" && <Switch title="Peek" about="List the functions that match the search, each with its direct callers and callees (p)" on={app.state.peek} set={(on) => app.setPeek(on)} />}
-            {COLORED.includes(view) && !isPhone() && <ColorTools app={app} />}
-            {INVERTS.includes(view) && <Switch title="Inverted" about="Begin with the leaves, callers below them (v)" on={up} set={(on) => app.setInverted(on)} />}
+            {view === "sandwich" && <Switch key="Peek" title="Peek" about="List the functions that match the search, each with its direct callers and callees (p)" on={app.state.peek} set={(on) => app.setPeek(on)} />}
+            {COLORED.includes(view) && !isPhone() && (app.live ? <ColorTools app={app} /> : <ColorChoice app={app} />) /* their legend is in the status line */}
+            {INVERTS.includes(view) && <Switch key="Inverted" title="Inverted" about="Begin with the leaves, callers below them (v)" on={up} set={(on) => app.setInverted(on)} />}
         </div>
     );
 }
@@ -217,10 +260,12 @@ function Facts({ app }: { app: App }) {
     if (!p)
         return null;
     const facts = [
-        p.duration > 0 && time(p.duration),
-        info && info.cpus.length > 1 && `${count(info.cpus.length)} CPUs`,
+        p.duration > 0 && time(Math.max(p.duration, info?.to ?? 0)), /* as the axis: the last sample lasts, too */
+        info && !app.comparedWith && info.cpus.length > 1 && `${count(info.cpus.length)} CPUs`,
         p.threads > 1 && `${count(p.threads)} threads`,
         p.rate > 0 && `${count(Math.round(p.rate))} Hz`,
+        p.sample_bytes > 0 && `sampled, one per ${weight(p.sample_bytes, "bytes")}`,
+        info?.memory?.allocations && `${shortCount(info.memory.allocations)} allocations`,
         p.host && shownName(p.host),
     ].filter(Boolean);
     return <span class="facts-line">{facts.join(" \u00b7 ")}</span>;

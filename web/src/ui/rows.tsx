@@ -2,8 +2,10 @@
 /* Tables of any length: only the visible rows are in the document. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { App } from "../app";
 import { heights } from "../density";
-import { interval, points, share, shares, weight } from "../format";
+import { differenceText, intervalText, verdictText } from "../difference";
+import { interval, share, shares, weight } from "../format";
 import { type List, useFocus, useList } from "../lists";
 import { type Difference, Verdict } from "../protocol";
 
@@ -81,15 +83,11 @@ export function changeClass(change: Difference): string {
     return change.verdict === Verdict.More ? "rise" : change.verdict === Verdict.Less ? "fall" : "noise";
 }
 
-/* The change of a share, in points; grey within noise. */
-export function Change({ change }: { change: Difference | undefined }) {
+/* The change of a share, in points, or of a weight; grey within noise. */
+export function Change({ app, change }: { app: App; change: Difference | undefined }) {
     if (!change)
         return <span class="change" role="cell" />;
-    const title = `before ${share(change.before, 1) || "0 %"}, after ${share(change.after, 1) || "0 %"}; 95 % interval of the change ${intervalText(change)} points` +
-        (change.verdict === Verdict.Few ? "; too few samples" : change.verdict === Verdict.Noise ? "; within noise" : "");
-    return <span class={`change ${changeClass(change)}`} role="cell" title={title}>{points(change.after - change.before)}</span>;
-}
-
-export function intervalText({ low, high }: Difference): string {
-    return `${points(low)}\u2026${points(high)}`;
+    const verdict = verdictText(change);
+    const title = `95 % interval of the change ${intervalText(app, change)}${app.state.shares ? " points" : ""}${verdict ? `; ${verdict}` : ""}`;
+    return <span class={`change ${changeClass(change)}`} role="cell" title={title}>{differenceText(app, change.after - change.before)}</span>;
 }

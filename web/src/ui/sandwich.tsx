@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
-import { baseName, count, share, shownName } from "../format";
+import { count, moduleName, share } from "../format";
 import { Chart, type FunctionInfo, Sort } from "../protocol";
 import { ChartPane } from "./chart";
 import { Details } from "./details";
@@ -38,8 +38,9 @@ function Functions({ app }: { app: App }) {
         void Promise.all([app.core.functions(sort[0], sort[1], searched), app.core.functionRows(0, PIECE)]).then(([n, first]) => {
             if (stale)
                 return;
-            if (!app.chosen && first[0]) /* the hottest function */
-                void app.choose(first[0].label);
+            const hottest = first.find((row) => row.kind !== "idle") ?? first[0];
+            if (!app.chosen && hottest)
+                void app.choose(hottest.label);
             setRows(new Map(first.map((row, i) => [i, row])));
             setLength(n);
         });
@@ -69,7 +70,7 @@ function Functions({ app }: { app: App }) {
             <div class="heads" role="row">
                 <Heading title="Self" sort={Sort.Self} now={sort} set={setSort} />
                 <Heading title="Total" sort={Sort.Total} now={sort} set={setSort} />
-                {compared && <Heading title="Change %" sort={Sort.Change} now={sort} set={setSort} />}
+                {compared && <Heading title={app.state.shares ? "Change %" : "Change"} sort={Sort.Change} now={sort} set={setSort} />}
                 <Heading title={TITLES[app.filters.groupedBy] ?? "Function"} about={count(length)} sort={Sort.Name} now={sort} set={setSort} />
                 <Heading title="Module" sort={Sort.Module} now={sort} set={setSort} />
             </div>
@@ -88,9 +89,9 @@ function Functions({ app }: { app: App }) {
                         }}>
                         <Figure value={f.self} total={total} unit={unit} samples={samples} />
                         <Figure value={f.total} total={total} unit={unit} samples={samples} />
-                        {compared && <Change change={f.change} />}
+                        {compared && <Change app={app} change={f.change} />}
                         <span class="name" role="cell"><Dot app={app} of={f} /><Ends text={f.name} /></span>
-                        <span class="module" role="cell" title={f.module}>{shownName(baseName(f.module))}</span>
+                        <span class="module" role="cell" title={f.module}>{moduleName(f.module)}</span>
                     </div>
                 );
             }} />

@@ -4,6 +4,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { chooseFile } from "../commands";
+import { RANGES } from "../live";
 import { isPhone } from "../phone";
 import { Details } from "./details";
 import { Dialog, FilterBar } from "./dialogs";
@@ -17,7 +18,7 @@ function heightOf(step: number): number {
     return height > 1 ? height : Math.round(height * innerHeight);
 }
 
-const WITHOUT: readonly string[] = ["waits", "marks", "heat", "sizes", "summary"]; /* views that show no selected function */
+const WITHOUT: readonly string[] = ["source", "waits", "marks", "heat", "sizes", "summary"]; /* views that show no selected function */
 
 export function hasSheet(app: App): boolean {
     return isPhone() && app.chosen !== null && !WITHOUT.includes(app.state.view);
@@ -59,6 +60,24 @@ export function Sheet({ app }: { app: App }) {
 /* What has no room in the title and above the tracks. */
 export function MenuSheet({ app }: { app: App }) {
     const go = (run: () => void) => (): void => { app.openDialog(null); run(); };
+    const { live } = app;
+    const theme = <button type="button" onClick={go(() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark"))}>{app.appearance.dark ? "Light" : "Dark"} theme</button>;
+    const commands = <button type="button" onClick={() => app.openDialog("palette")}>All commands</button>;
+    if (live)
+        return (
+            <Dialog app={app} title="Menu">
+                <div class="menu-sheet">
+                    <label>Range <select aria-label="Range of the axis" value={String(live.range)} onChange={(event) => live.setRange(Number(event.currentTarget.value))}>
+                        {RANGES.map(([seconds, title]) => <option key={seconds} value={String(seconds)}>{title}</option>)}
+                    </select></label>
+                    <span><ColorTools app={app} /></span>
+                    <button type="button" onClick={go(() => live.share())}>Copy a link to this span</button>
+                    {theme}
+                    <button type="button" onClick={() => app.openDialog("help")}>Keys</button>
+                    {commands}
+                </div>
+            </Dialog>
+        );
     return (
         <Dialog app={app} title="Menu">
             <div class="menu-sheet">
@@ -68,8 +87,8 @@ export function MenuSheet({ app }: { app: App }) {
                 {app.comparedWith ? <span><CompareTools app={app} /></span>
                     : <button type="button" onClick={go(() => chooseFile(app, true))}>Compare with{"\u2026"}</button>}
                 <button type="button" onClick={() => app.openDialog("export")}>Save{"\u2026"}</button>
-                <button type="button" onClick={go(() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark"))}>{app.appearance.dark ? "Light" : "Dark"} theme</button>
-                <button type="button" onClick={() => app.openDialog("palette")}>All commands</button>
+                {theme}
+                {commands}
             </div>
         </Dialog>
     );

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 import { openSource } from "../commands";
-import { baseName, count, share, shownName, weight } from "../format";
+import { baseName, bytesError, count, moduleName, share, shownName, weight } from "../format";
 import type { FunctionInfo, SitesInfo } from "../protocol";
 import { Growth } from "./growth";
 import { Neighbours } from "./neighbours";
@@ -45,11 +45,16 @@ export function Suppress({ app, of }: { app: App; of: FunctionInfo }) {
     );
 }
 
+/* Of a sampled heap: half of the 95 % confidence interval. */
+function Exactness({ of }: { of: { weight: number; error?: number } }) {
+    return of.error ? <small title="The 95 % confidence interval: the heap was sampled">{bytesError(of.weight, of.error)}</small> : null;
+}
+
 function Site({ app, of, row }: { app: App; of: FunctionInfo; row: Row | undefined }) {
     const { total, unit } = app.shown ?? { total: 0, unit: "" };
     return (
         <section class="site" aria-label="Selected function">
-            <h3><Ends text={of.name} />{row && <span>{weight(row.weight, unit)}, {share(row.weight, total)}</span>}</h3>
+            <h3><Ends text={of.name} />{row && <span>{weight(row.weight, unit)} <Exactness of={row} />, {share(row.weight, total)}</span>}</h3>
             {unit === "bytes" && <Growth app={app} of={of} />}
             <Neighbours app={app} of={of} callees={false} />
             <p class="acts">
@@ -84,21 +89,21 @@ export function Sites({ app }: { app: App }) {
     const rest = total - got.rows.reduce((sum, row) => sum + row.weight, 0);
     return (
         <aside class="details sites" aria-label="Details">
-            <h2>{kind.title} <span class="faint">{kind.about}</span><b>{weight(total, unit)} in {count(got.count)} {got.count === 1 ? "function" : "functions"}</b></h2>
+            <h2>{kind.title} <span class="faint">{kind.about}</span><b>{weight(total, unit)} <Exactness of={{ weight: total, ...(got.error ? { error: got.error } : {}) }} /> in {count(got.count)} {got.count === 1 ? "function" : "functions"}</b></h2>
             {got.count === 0 && <p class="faint">{kind.none}</p>}
-            {got.count > 0 && <table>
+            {got.count > 0 && <table class={got.error ? "sampled" : ""}>
                 <thead><tr><th>{kind.heads[0]}</th><th>{kind.heads[1] === "Blocks" && !got.rows.every((row) => row.complete) ? "Samples" : kind.heads[1]}</th><th>Allocated by</th></tr></thead>
                 <tbody>
                     {got.rows.map((row) => {
                         const f = row.function;
                         return (
                             <tr key={f.label} class={f.label === chosen?.label ? "chosen" : ""} onClick={() => void app.choose(f.label)}>
-                                <td><i style={{ width: `${(row.weight / most) * 100}%` }} /><span>{weight(row.weight, unit)}</span></td>
+                                <td><i style={{ width: `${(row.weight / most) * 100}%` }} /><span>{weight(row.weight, unit)} <Exactness of={row} /></span></td>
                                 <td>{kind.second(row)}</td>
                                 <td>
                                     <button type="button" aria-pressed={f.label === chosen?.label}><Ends text={f.name} /></button>
                                     {f.file ? <button type="button" class="link" title={shownName(f.file)} onClick={(event) => { event.stopPropagation(); openSource(app, f.file); }}>{shownName(baseName(f.file))}{f.line ? `:${f.line}` : ""}</button>
-                                        : <span class="faint">{shownName(baseName(f.module))}</span>}
+                                        : <span class="faint">{moduleName(f.module)}</span>}
                                 </td>
                             </tr>
                         );

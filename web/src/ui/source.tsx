@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { App } from "../app";
 import { openFunction, openSource } from "../commands";
 import { unpack } from "../embedded";
+import { isPhone } from "../phone";
 import { baseName, count, shownName } from "../format";
 import type { FileInfo, LineInfo } from "../protocol";
 import { Syntax } from "../syntax";
@@ -53,8 +54,43 @@ function Files({ app, files, known, now }: { app: App; files: FileInfo[]; known:
     );
 }
 
+const TEXT_MOST = 16e6; /* bytes of a file that is chosen */
+
+/* Without its text: what to do. */
+function Missing({ app, name, onText }: { app: App; name: string; onText(text: string): void }) {
+    const choose = (): void => {
+        const input = document.createElement("input");
+        input.type = "file";
+        input.onchange = () => {
+            const file = input.files?.[0];
+            if (file && file.size <= TEXT_MOST)
+                void file.text().then(onText, (error: unknown) => app.fail(error));
+            else if (file)
+                app.say(`${file.name} is too large`);
+        };
+        input.click();
+    };
+    return (
+        <p class="missing">
+            <span>The text of <b>{shownName(baseName(name))}</b> is not in this page.</span>
+            <button type="button" class="outlined" title={shownName(name)} onClick={choose}>Choose the file{"\u2026"}</button>
+            <span class="faint">Where the sources are, <code>stoke view FILE</code> shows them, and <code>stoke convert --with-source FILE -o page.html</code> puts them into a page.</span>
+        </p>
+    );
+}
+
+const HOTTEST = 3; /* lines */
+
+/* The lines with most self weight. */
+function Hottest({ lines, go }: { lines: LineInfo[]; go(line: number): void }) {
+    const hot = lines.filter((line) => line.self > 0).sort((a, b) => b.self - a.self).slice(0, HOTTEST);
+    return hot.length < 2 ? null : (
+        <span class="hottest">Hottest {hot.map(({ line }) => <button type="button" class="link" key={line} aria-label={`Line ${line}`} onClick={() => go(line)}>{line}</button>)}</span>
+    );
+}
+
 /* With the text all lines are shown, otherwise those with a weight. */
-function Code({ app, name, text, lines, line: selected, onLine }: { app: App; name: string; text: string[] | null; lines: LineInfo[]; line: number | null; onLine(line: number): void }) {
+function Code({ app, name, text, lines, line: selected, onLine, onText }: { app: App; name: string; text: string[] | null; lines: LineInfo[]; line: number | null; onLine(line: number): void; onText(text: string): void }) {
     const { total, unit } = app.shown ?? { total: 0, unit: "" };
     const samples = app.estimated;
     const byLine = new Map(lines.map((line) => [line.line, line]));
@@ -82,9 +118,11 @@ function Code({ app, name, text, lines, line: selected, onLine }: { app: App; na
     return (
         <div class="table code" role="table" aria-label={`Lines of ${shownName(baseName(name))}`}>
             <div class="heads">
-                <span>Self</span><span>Total</span><span>Line</span>
-                <span title={shownName(name)}>{shownName(name)}{text ? "" : ": its text is not in this page"}</span>
+                <span title="In the line itself">Self</span><span title="In functions that the line calls">Calls</span><span>Line</span>
+                <span title={shownName(name)}><b>{shownName(baseName(name))}</b> <span class="faint">{shownName(name.slice(0, -baseName(name).length))}</span></span>
+                <Hottest lines={lines} go={(line) => go(text ? line - 1 : sparse.indexOf(line))} />
             </div>
+            {!text && <Missing app={app} name={name} onText={onText} />}
             <Rows count={length} wide={BESIDE + Math.min(LINE_MOST, longest) * LETTER} label="Lines" role="rowgroup" showing={at} keys={{ go, enter }} row={(i) => {
                 const number = text ? i + 1 : (sparse[i] as number);
                 const line = lineOf(i);
@@ -92,7 +130,7 @@ function Code({ app, name, text, lines, line: selected, onLine }: { app: App; na
                     <div key={i} class={`row ${i === at ? "at" : ""} ${text && line && line.label === app.chosen?.label ? "chosen" : ""}`} role="row" data-line={number}
                         onClick={() => go(i)}>
                         {line && line.self > 0 ? <Figure value={line.self} total={total} unit={unit} samples={samples} /> : <span />}
-                        {line ? <Figure value={line.total} total={total} unit={unit} samples={samples} /> : <span />}
+                        {line && line.total > line.self ? <Figure value={line.total - line.self} total={total} unit={unit} samples={samples} /> : <span />}
                         <span class="number" role="cell">{number}</span>
                         <span class="text" role="cell">{syntax.tokens((text?.[i] ?? "").replace(/\t/g, TAB).slice(0, LINE_MOST), inside[i] ?? false)
                             .map((token, k) => token.kind ? <span key={k} class={token.kind}>{shownName(token.text)}</span> : shownName(token.text))}</span>
@@ -135,11 +173,13 @@ export function Source({ app }: { app: App }) {
     if (!files.length && !listings?.functions.length)
         return (
             <div class="nothing lack">
-                <p>This profile tells no source files.</p>
-                <p>They come from debug information: programs built with <code>-g</code>, named on the machine that they ran on.</p>
+                <p>This profile names no source files.</p>
+                <p>They come from debug information: build the program with <code>-g</code>, and record it again; or open the recording with <code>stoke view FILE</code> on the machine that it ran on.</p>
             </div>
         );
-    const listing = listings && listingOf(app, listings);
+    const any = listings !== null && listings.functions.length > 0;
+    const pane = !any || !files.length ? "" : isPhone() && app.state.pane === "both" ? "source" : app.state.pane;
+    const listing = listings && pane !== "source" ? listingOf(app, listings) : null;
     /* The file of an instruction is that of its line: also of an inlined function. */
     const onLine = (line: SourceLine): void => {
         setSelected(line);
@@ -147,13 +187,14 @@ export function Source({ app }: { app: App }) {
             app.openSource(line.file);
     };
     return (
-        <div class={`source ${!files.length ? "alone" : listings?.functions.length ? "both" : ""}`}>
-            {name && <Files app={app} files={files} known={known} now={name} />}
-            {shown && shown.name === name ? <Code key={name} app={app} name={name} text={split} lines={shown.lines}
-                line={selected?.file === name ? selected.line : null} onLine={(line) => setSelected({ file: name, line })} />
+        <div class={`source ${!files.length || pane === "assembly" ? "alone" : pane}`}>
+            {name && pane !== "assembly" && <Files app={app} files={files} known={known} now={name} />}
+            {pane === "assembly" ? null : shown && shown.name === name ? <Code key={name} app={app} name={name} text={split} lines={shown.lines}
+                line={selected?.file === name ? selected.line : null} onLine={(line) => setSelected({ file: name, line })}
+                onText={(given) => void textsOfPage().then((all) => setKnown(new Map(all.set(name, given))))} />
                 : name && <p class="nothing">Adding up{"\u2026"}</p>}
             {listings && listing && <Assembly key={`${listing.name} ${listing.module}`} app={app} listing={listing} unit={listings.unit} line={selected} onLine={onLine} />}
-            {listings && listings.functions.length > 0 && !listing && <p class="nothing">The page has no instructions of {shownName(app.chosen?.name ?? "")}: it has those of the heaviest functions.</p>}
+            {any && pane !== "source" && !listing && <p class="nothing">The page has no instructions of {shownName(app.chosen?.name ?? "")}: it has those of the heaviest functions.</p>}
             {known.size === 0 && <span class="spoken">{count(files.length)} files, without their text</span>}
         </div>
     );

@@ -1,22 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
-import { baseName, count, share, shownName, threadName, time, weight, weightUnit } from "../format";
-import type { SummaryInfo } from "../protocol";
+import { threadsFilter } from "../filters";
+import { count, eventTitle, moduleName, share, shownName, threadName, time, weight, weightUnit } from "../format";
+import type { ProfileInfo, SummaryInfo } from "../protocol";
+import { AFTER, BEFORE } from "../sides";
 import { labelFilter } from "./labels";
 import { Figure } from "./rows";
 
+/* Of a comparison: both recordings. */
+function Recordings({ app }: { app: App }) {
+    const [both, setBoth] = useState<ProfileInfo[]>([]);
+    useEffect(() => {
+        let stale = false;
+        Promise.all([app.core.opened(1), app.core.opened(0)]).then((got) => { if (!stale) setBoth(got); }, (error: unknown) => app.fail(error));
+        return () => { stale = true; };
+    }, [app.version]);
+    const { base_total = 0, total = 0, unit = "" } = app.shown ?? {};
+    const rows: [string, (p: ProfileInfo, i: number) => string][] = [
+        ["File", (_, i) => (i ? app.name : app.comparedWith)],
+        ["Command", (p) => p.command],
+        ["Host", (p) => p.host],
+        ["Format", (p) => p.format],
+        ["Duration", (p, i) => (p.duration ? time(Math.max(p.duration, app.tracks.sides?.[i ? AFTER : BEFORE]?.info.to ?? 0)) : "")], /* the last sample lasts, too */
+        ["Rate", (p) => (p.rate ? `${count(Math.round(p.rate * 10) / 10)} per second and CPU` : "")],
+        ["Samples", (p) => count(p.samples)],
+        ["Threads", (p) => (p.threads ? count(p.threads) : "")],
+        ["Shown", (_, i) => weightUnit(i ? total : base_total, unit)],
+    ];
+    const shown = rows.map(([what, of]) => ({ what, values: both.map(of) })).filter(({ values }) => values.some(Boolean));
+    return (
+        <table class="recordings">
+            <thead><tr><td /><th scope="col">Before</th><th scope="col">After</th></tr></thead>
+            <tbody>{shown.map(({ what, values }) => <tr key={what}><th scope="row">{what}</th>{values.map((value, i) => <td key={i} title={shownName(value)}>{shownName(value) || "\u2013"}</td>)}</tr>)}</tbody>
+        </table>
+    );
+}
+
 function Facts({ app, info }: { app: App; info: SummaryInfo }) {
     const p = info.profile;
-    const facts: [string, string][] = [
+    const alone: [string, string][] = [
         ["Format", p.format],
         ["Host", p.host],
         ["Command", p.command],
-        ["Duration", p.duration ? time(p.duration) : ""],
-        ["Samples", count(app.comparedWith ? info.samples : p.samples)],
+        ["Duration", p.duration ? time(Math.max(p.duration, app.tracks.isWhole ? app.tracks.info?.to ?? 0 : 0)) : ""], /* the last sample lasts, too */
+        ["Samples", p.cycles ? "" : count(p.samples)],
         ["Rate", p.rate ? `${count(Math.round(p.rate * 10) / 10)} per second and CPU` : ""],
-        ["Weight", weightUnit(info.weight, app.shown?.unit ?? "")],
+        ["Sampled", p.sample_bytes ? `one allocation per ${weight(p.sample_bytes, "bytes")} on average` : ""],
+        [app.shown?.unit === "ns" ? eventTitle({ name: app.shown.event_name, unit: "ns" }) : p.cycles ? "Cycles" : "Weight", weightUnit(info.weight, app.shown?.unit ?? "")],
+        ["Idle", app.shown?.idle ? `${weightUnit(app.shown.idle, app.shown.unit)} of it${app.shown.idle_left ? ", not shown" : ""}` : ""],
         ["Threads", count(p.threads)],
+    ];
+    const facts: [string, string][] = [
+        ...(app.comparedWith ? [] : alone),
         ["Processes", info.processes ? count(info.processes) : ""],
         ["Functions", count(info.functions)],
         ["Stacks", count(info.stacks)],
@@ -29,7 +65,7 @@ function Facts({ app, info }: { app: App; info: SummaryInfo }) {
                     <dt>{what}</dt>
                     <dd>
                         {shownName(value)}
-                        {what === "Format" && app.latest && <> <button type="button" class="link" title="If it was detected incorrectly" onClick={() => app.openDialog("format")}>Read as another</button></>}
+                        {what === "Format" && app.latest && <> <button type="button" class="link" title="If it was detected incorrectly" onClick={() => app.openDialog("format")}>Read as another format{"\u2026"}</button></>}
                     </dd>
                 </div>
             ))}
@@ -61,7 +97,8 @@ function Careful({ app, info }: { app: App; info: SummaryInfo }) {
         said.push(`${weight(info.unknown_any, unit)} (${share(info.unknown_any, info.weight)}) has functions without a name among its callers.`);
     if (info.unknown_leaf > info.weight * UNNAMED_MOST && p.format === "perf-data")
         said.push("The recording has addresses; the symbols are on the machine where it was made. There, \u201cstoke view FILE\u201d " +
-            "shows it with names, \u201cstoke convert FILE -o report.html\u201d makes a page with names, and \u201cstoke record --bundle\u201d records them.");
+            "shows it with names, \u201cstoke convert FILE -o report.html\u201d makes a page with names, and \u201cstoke record --bundle\u201d records them. " +
+            "Names that are missing there too are not in the program: install its debug symbols (-dbgsym, -debuginfo), or set DEBUGINFOD_URLS, and record again.");
     const samples = app.shown?.samples ?? 0;
     if (samples < 1000 && !p.counted)
         said.push(`There are ${count(samples)} samples: small shares are not significant.`);
@@ -88,17 +125,16 @@ function Parts({ app, info }: { app: App; info: SummaryInfo }) {
     const unit = app.shown?.unit ?? "";
     return (
         <div class="parts">
-            <section>
-                <h2>Threads</h2>
+            {info.threads.length > 0 && <section>
+                <h2>Threads{app.comparedWith && <span class="faint"> after</span>}</h2>
                 {info.threads.slice(0, 100).map((t, i) => (
-                    <button type="button" key={i} class="part" title="Show only this thread" onClick={() => void app.filters.add(
-                        t.tid === undefined ? { verb: "comm", text: t.name } : { verb: "tid", text: String(t.tid) })}>
+                    <button type="button" key={i} class="part" title="Show only this thread" onClick={() => void app.filters.add(threadsFilter([t]))}>
                         <Figure alone value={t.weight} total={info.weight} unit={unit} />
                         <span>{threadName(t)}</span>
                     </button>
                 ))}
                 {info.threads.length > 100 && <p class="faint">and {count(info.threads.length - 100)} more</p>}
-            </section>
+            </section>}
             {info.labels && (
                 <section>
                     <h2>Labels</h2>
@@ -111,15 +147,15 @@ function Parts({ app, info }: { app: App; info: SummaryInfo }) {
                     {info.labels.length > 100 && <p class="faint">and {count(info.labels.length - 100)} more</p>}
                 </section>
             )}
-            <section>
-                <h2>Modules</h2>
+            {info.modules.length > 0 && <section>
+                <h2>Modules{app.comparedWith && <span class="faint"> after</span>}</h2>
                 {info.modules.slice(0, 100).map((m, i) => (
                     <div key={i} class="part" title={m.build ? `${m.name}\nbuild ${m.build}` : m.name}>
                         <Figure alone value={m.weight} total={info.weight} unit={unit} />
-                        <span>{shownName(baseName(m.name)) || "(unknown)"}</span>
+                        <span>{moduleName(m.name) || "(unknown)"}</span>
                     </div>
                 ))}
-            </section>
+            </section>}
         </div>
     );
 }
@@ -137,15 +173,16 @@ export function Summary({ app }: { app: App }) {
     return (
         <div class="summary">
             <h1>{app.comparedWith ? `${shownName(app.comparedWith)} \u2192 ${shownName(app.name)}` : shownName(app.name)}</h1>
+            {app.comparedWith && <Recordings app={app} />}
             <Facts app={app} info={info} />
             <Careful app={app} info={info} />
-            {events.length > 1 && (
+            {events.length > 1 && !app.comparedWith && (
                 <section>
                     <h2>Events</h2>
                     {events.map((e, i) => (
                         <button type="button" class="part" key={i} onClick={() => void app.setEvent(i + 1, app.state.count)}>
                             <span class="figure"><b>{weight(info.tallies[i]?.weight ?? 0, e.unit)}</b></span>
-                            <span>{shownName(e.name)}: {count(info.tallies[i]?.samples ?? 0)} samples</span>
+                            <span>{eventTitle(e)}{eventTitle(e) !== shownName(e.name) && <span class="faint"> {shownName(e.name)}</span>}, {count(info.tallies[i]?.samples ?? 0)} samples</span>
                         </button>
                     ))}
                 </section>

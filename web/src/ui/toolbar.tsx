@@ -136,24 +136,28 @@ export function Tools({ app }: { app: App }) {
     );
 }
 
-/* What colours mean, and the choice of it. */
-export function ColorTools({ app }: { app: App }) {
+/* What colours mean. */
+export function ColorLegend({ app }: { app: App }) {
+    return <><WaitLegend app={app} /><Legend app={app} /></>;
+}
+
+export function ColorChoice({ app }: { app: App }) {
     return (
-        <>
-            <WaitLegend app={app} />
-            <Legend app={app} />
-            <label class="choice">Colour:
-                <select aria-label="Colour" value={String(app.state.color)} onChange={(event) => void app.setColor(Number(event.currentTarget.value))}>
-                    <option value={String(Tone.Auto)}>automatic</option>
-                    <option value={String(Tone.Module)}>module</option>
-                    <option value={String(Tone.Name)}>function</option>
-                    <option value={String(Tone.Kind)}>kind</option>
-                    <option value={String(Tone.Self)}>self share</option>
-                    {app.comparedWith && <option value={String(Tone.Change)}>change</option>}
-                </select>
-            </label>
-        </>
+        <label class="choice">Colour:
+            <select aria-label="Colour" value={String(app.state.color)} onChange={(event) => void app.setColor(Number(event.currentTarget.value))}>
+                <option value={String(Tone.Auto)}>automatic</option>
+                <option value={String(Tone.Module)}>module</option>
+                <option value={String(Tone.Name)}>function</option>
+                <option value={String(Tone.Kind)}>kind</option>
+                <option value={String(Tone.Self)}>self share</option>
+                {app.comparedWith && <option value={String(Tone.Change)}>change</option>}
+            </select>
+        </label>
     );
+}
+
+export function ColorTools({ app }: { app: App }) {
+    return <><ColorLegend app={app} /><ColorChoice app={app} /></>;
 }
 
 /* Settings of the shown profile: data and view. */

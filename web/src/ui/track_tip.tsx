@@ -2,7 +2,7 @@
 /* What the tracks say at the pointer: who ran or waited at that time. */
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
-import { markText, share, shownName, time, weight } from "../format";
+import { markText, rateText, share, shownName, time, weight } from "../format";
 import { MACHINE_LAYERS, MEMORY_LAYERS } from "../protocol";
 import type { Track } from "../tracks";
 import type { TracksView } from "../tracks_view";
@@ -42,6 +42,8 @@ export function trackFacts(app: App, view: TracksView, row: Track, x: number): s
             const bytes = (value: number): string => weight(value, "bytes");
             return [`${bytes(live)} live`, ...largest(layers.map((value, i) => [app.memory.layerName(i), value]), bytes), ...(resident > 0 ? [`RSS ${bytes(resident)}`] : [])];
         }
+        case "allocations":
+            return [`${rateText(values[0] ?? 0)} of allocations`];
         case "process":
             return largest(values.map((value, i) => [ACTIVITIES[i] ?? "", value]),
                 (info?.processes[row.index]?.count ?? 0) > 1 ? (threads) => `${threads.toFixed(threads < 10 ? 1 : 0)} threads` : (part) => share(part, 1));

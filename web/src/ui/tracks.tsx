@@ -3,14 +3,14 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { spanText } from "../axis";
-import { count, hasIds, share, shownName, time, weight } from "../format";
+import { count, functionName, hasIds, rateText, share, shortTime, shownName, time, weight } from "../format";
 import { mostRows, roomOfRows } from "../room";
 import { AFTER, categoryOf } from "../sides";
 import { type List, useList } from "../lists";
 import { isPhone } from "../phone";
 import { tokens } from "../tokens";
 import type { Track } from "../tracks";
-import { TracksView } from "../tracks_view";
+import { TracksView, wholeCurve } from "../tracks_view";
 import { DRAG_LEAST } from "../viewport";
 import { memoryFigure, MemoryLayers, MemoryPeak, MemorySpanFigures, MemoryTools } from "./memory";
 import { Splitter } from "./splitter";
@@ -28,8 +28,10 @@ function nameOf(app: App, row: Track): string {
             return "After";
         case "memory":
             return "Memory";
+        case "allocations":
+            return "Allocation rate";
         case "machine":
-            return (info?.processes.length ?? 0) > 1 ? "Machine" : "CPU time";
+            return (info?.processes.length ?? 0) > 1 ? "Machine" : app.profile?.cycles ? "Cycles" : "CPU time";
         case "marks":
             return "Marks";
         case "cpus":
@@ -49,9 +51,9 @@ function idOf(app: App, row: Track): string {
     if (row.kind === "process" && process?.processes)
         return `\u00d7${process.processes}`;
     if (row.kind === "process")
-        return [hasIds() ? process?.pid : "", (process?.count ?? 0) > 1 ? `\u00d7${process?.count}` : ""].filter((x) => x !== undefined && x !== "").join(" ");
+        return [hasIds() ? process?.pid : "", (process?.count ?? 0) > 1 ? `${process?.count} threads` : ""].filter((x) => x !== undefined && x !== "").join(" \u00b7 ");
     if (row.kind === "thread")
-        return hasIds() ? String(info?.threads[row.index]?.tid ?? "") : "";
+        return hasIds() || app.tracks.sharesName(row.index) ? String(info?.threads[row.index]?.tid ?? "") : "";
     return row.kind === "cpus" ? String(info?.cpus.length ?? "") : "";
 }
 
@@ -76,15 +78,17 @@ function figureOf(app: App, view: TracksView, row: Track): string {
         return memoryFigure(app, view, row);
     if (!strip)
         return "";
+    if (row.kind === "allocations")
+        return rateText(strip.running / span);
     if (app.tracks.sides?.[row.index]?.kind === "memory")
         return weight(strip.running, "bytes");
-    return row.kind === "cpu" ? share(strip.running, span) : strip.running > 0 ? time(strip.running) : "0";
+    return row.kind === "cpu" ? share(strip.running, span) : strip.running > 0 ? shortTime(strip.running) : "0";
 }
 
 /* What is read after the name and the value. */
 function spokenOf(view: TracksView, row: Track): string | undefined {
     const strip = view.stripOf(row);
-    if (!strip || ["before", "after", "machine", "memory"].includes(row.kind))
+    if (!strip || ["before", "after", "machine", "memory", "allocations"].includes(row.kind))
         return undefined;
     const span = view.to - view.from;
     const waits = strip.waiting > 0 ? `, waiting ${share(strip.waiting, span)}` : "";
@@ -144,7 +148,7 @@ function Label({ app, view, row, at, active, onActive, onPick, onMenu }: LabelPr
             {category >= 0 && <i class="square" style={{ background: tokens().strips[category] as string }} />}
             <b title={nameOf(app, row)}>{nameOf(app, row)}</b>
             {tracks.isPinned(row) && <span class="pin" title="Pinned">{"\u25b4"}</span>}
-            <em>{idOf(app, row)}</em>
+            {idOf(app, row) && <em>{idOf(app, row)}</em>}
             <span class="value">{figureOf(app, view, row)}</span>
             {row.kind === "memory" && <MemoryLayers app={app} />}
             {(row.kind === "before" || row.kind === "after") && <small title={sideText(app, row)}>{sideText(app, row)}</small>}
@@ -244,16 +248,34 @@ function Preview({ app, view }: { app: App; view: TracksView }) {
     );
 }
 
-/* Where the committed span lies in the recording. */
+/* As an area in steps. */
+function stepsOf(values: Float32Array): string {
+    const most = values.reduce((a, b) => Math.max(a, b), 0) || 1;
+    return `M0 ${OVERVIEW_HIGH}${[...values].map((value, i) => `V${(OVERVIEW_HIGH * (1 - value / most)).toFixed(1)}H${i + 1}`).join("")}V${OVERVIEW_HIGH}Z`;
+}
+
+const OVERVIEW = 200, OVERVIEW_HIGH = 16; /* columns, pixels */
+
+/* Where the committed span lies in the recording, before a curve of all of it. */
 function Overview({ app }: { app: App }) {
     const { tracks } = app;
+    const [curve, setCurve] = useState<{ of: number; path: string } | null>(null);
+    useEffect(() => {
+        let stale = false;
+        if (!tracks.isWhole && curve?.of !== tracks.loads) /* once for each profile */
+            wholeCurve(app, OVERVIEW).then((values) => { if (!stale) setCurve({ of: tracks.loads, path: stepsOf(values) }); }, () => undefined);
+        return () => { stale = true; };
+    }, [tracks.isWhole, tracks.loads]);
     if (tracks.isWhole)
         return null;
     const [from, to] = tracks.committed, all = tracks.info?.to ?? 1;
     return (
         <div class="overview">
             <span>Whole recording</span>
-            <div><i style={{ left: `${(from / all) * 100}%`, width: `max(2px, ${((to - from) / all) * 100}%)` }} /></div>
+            <div>
+                <svg viewBox={`0 0 ${OVERVIEW} ${OVERVIEW_HIGH}`} preserveAspectRatio="none" aria-hidden="true"><path d={curve?.path ?? ""} /></svg>
+                <i style={{ left: `${(from / all) * 100}%`, width: `max(2px, ${((to - from) / all) * 100}%)` }} />
+            </div>
         </div>
     );
 }
@@ -281,6 +303,29 @@ function PhoneLayers({ app }: { app: App }) {
     return isPhone() && app.memory.info ? <div class="phone-layers"><MemoryLayers app={app} /></div> : null;
 }
 
+const ALIGNED = [["start", "start"], ["end", "end"], ["length", "length"]] as const;
+
+/* Which moments of both correspond; also those at which the selected function first ran. */
+function AlignChoice({ app }: { app: App }) {
+    const { align } = app.state, { chosen } = app;
+    return (
+        <label class="choice" title="Which moments of both recordings correspond: a span that you drag is the same part of both">
+            Align by
+            <select aria-label="Align by" value={String(align)} onChange={(event) => {
+                const to = event.currentTarget.value;
+                if (to === "function" && chosen)
+                    void app.alignBy(chosen.name);
+                else
+                    void app.setAlign(ALIGNED.find(([one]) => one === to)?.[0] ?? "start");
+            }}>
+                {ALIGNED.map(([one, title]) => <option key={one} value={one}>{title}</option>)}
+                {typeof align === "number" && <option value={String(align)}>before {align < 0 ? "\u2212" : "+"}{time(Math.abs(align))}</option>}
+                {chosen && <option value="function">first {functionName(chosen.name).slice(0, 40)}</option>}
+            </select>
+        </label>
+    );
+}
+
 function Foot({ app }: { app: App }) {
     const { info, moreCount } = app.tracks;
     return (
@@ -288,7 +333,8 @@ function Foot({ app }: { app: App }) {
             {info !== null && info.processes.length > 0 && <button type="button" class="link" onClick={() => app.openDialog("tracks")}>{moreCount ? `${moreCount} more ${moreCount === 1 ? "track" : "tracks"}\u2026` : "Choose tracks\u2026"}</button>}
             <SideLegend app={app} />
             <span class="grow" />
-            {app.tracks.sides && <span>the same span of both is selected</span>}
+            {app.chosen && app.tracksView?.marked && <span class="marked">Where <b>{functionName(app.chosen.name).slice(0, 60)}</b> ran is marked</span>}
+            {app.tracks.sides?.every(Boolean) && <AlignChoice app={app} />}
             {app.waits && !app.tracks.sides && (
                 <span class="legend waits">
                     <span><i class="running" />running</span>
@@ -389,7 +435,7 @@ export function TrackPane({ app }: { app: App }) {
         <section class="tracks" aria-label="Tracks">
             <Overview app={app} />
             <div class="axis">
-                <span class="head">{tracks.sides ? "Time from start" : "Time"} <span class="value">{spanText(0, view ? view.to - view.from : 1).replace(/^[^\u2013]*\u2013/, "")}</span></span>
+                <span class="head">{tracks.sides && app.state.align === "start" ? "Time from start" : "Time"} <span class="value">{spanText(0, view ? view.to - view.from : 1).replace(/^[^\u2013]*\u2013/, "")}</span></span>
                 <div class="strips" ref={axis} />
             </div>
             <div class="scroller" ref={scroller} style={{ "--rows": `${tracks.height}px`, "--most": `${mostRows(app)}px` }} onScroll={(event) => view?.setScroll(event.currentTarget.scrollTop)}>

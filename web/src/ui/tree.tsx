@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 import { openFunction } from "../commands";
-import { baseName, shownName } from "../format";
+import { moduleName } from "../format";
 import { isPhone } from "../phone";
 import { Chart, type TreeRow } from "../protocol";
 import { Dot, Ends } from "./name";
@@ -97,7 +97,7 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
             <div class="heads" role="row">
                 {up ? <span role="columnheader" title="For a function its self weight; for a caller below it, the part that came through it">Self</span>
                     : <><span role="columnheader">Total</span><span role="columnheader">Self</span></>}
-                {compared && <span role="columnheader" title="In percentage points">Change %</span>}
+                {compared && <span role="columnheader" title={app.state.shares ? "In percentage points" : "Of the total"}>{app.state.shares ? "Change %" : "Change"}</span>}
                 <span role="columnheader">{up ? "Function, and below it its callers" : "Function, and below it its callees"}</span>
                 <span role="columnheader">Module</span>
             </div>
@@ -115,7 +115,7 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
                         }}>
                         <Figure value={row.total} total={total} unit={unit} samples={samples} />
                         {!up && <Figure value={row.self} total={total} unit={unit} samples={samples} />}
-                        {compared && <Change change={row.change} />}
+                        {compared && <Change app={app} change={row.change} />}
                         <span class="name" role="cell" style={{ paddingLeft: `${Math.min(depth, deepest) * indent}px` }}>
                             <button type="button" class="twist" tabIndex={-1} aria-label={open ? "Close" : "Open"} disabled={row.children === 0}
                                 onClick={(event) => { event.stopPropagation(); toggle(i); }}>
@@ -125,7 +125,7 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
                             <Dot app={app} of={f} />
                             <Ends text={f.name} />
                         </span>
-                        <span class="module" role="cell" title={f.module}>{shownName(baseName(f.module))}</span>
+                        <span class="module" role="cell" title={f.module}>{moduleName(f.module)}</span>
                     </div>
                 );
             }} />

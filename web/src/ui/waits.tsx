@@ -61,6 +61,17 @@ function useWaits(app: App, by: WaitSort) {
     return { list, need, use };
 }
 
+/* The samples of a comparison are those of one event, of both recordings. */
+function Compared({ app }: { app: App }) {
+    const event = (app.profile?.events.findIndex((one) => one.kind === "waiting") ?? -1) + 1;
+    return (
+        <div class="nothing lack">
+            <p>{event ? "The waits of threads for each other are not compared. The waits are, as an event:" : "These recordings have no waits to compare."}</p>
+            {event > 0 && <p><button type="button" class="link" onClick={() => void app.setEvent(event, false).then(() => app.setView("changes"))}>compare the waits</button></p>}
+        </div>
+    );
+}
+
 export function Waits({ app }: { app: App }) {
     const [by, setBy] = useState(WaitSort.Usual);
     const [at, setAt] = useState(0);
@@ -69,6 +80,8 @@ export function Waits({ app }: { app: App }) {
     useEffect(() => setAt(0), [app.version]);
     if (!list)
         return <p class="nothing">Adding up{"\u2026"}</p>;
+    if (!list.count && app.comparedWith)
+        return <Compared app={app} />;
     if (!list.count)
         return (
             <div class="nothing lack">
