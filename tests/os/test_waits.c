@@ -3,16 +3,21 @@
 #include "os/machine.h"
 #include "os/waits.h"
 #include "unit.h"
+#include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define MS ((uint64_t)1000000)
 #define LEAST (20 * MS)
-#define SLEEPS 5
-#define TRIES 200
-#define STOLEN MS /* of one sleep, by interrupts or by the host of a virtual machine */
+#define WAITS 5
+#define WAIT (2 * LEAST)
+#define MARGIN (5 * MS) /* between the count of a switch and the switch itself */
 
 static struct os_waits waits;
 
@@ -36,7 +41,9 @@ static int close_waits(void **state)
 
 struct sums {
     uint64_t all, length; /* of all threads */
-    uint64_t own, own_count, short_ones, without_stack;
+    uint64_t short_ones;
+    uint32_t tid; /* of the thread whose waits these are: */
+    uint64_t own, own_count, without_stack;
 };
 
 static struct sums sums;
@@ -47,56 +54,90 @@ static void add(void *context, const struct waits_record *r)
     s->all++;
     s->length += r->length;
     s->short_ones += r->length < LEAST;
-    if (r->pid != (uint32_t)getpid() || r->is_preempted)
+    if (r->tid != s->tid || r->is_preempted)
         return;
     s->own += r->length;
     s->own_count++;
     s->without_stack += r->user_count + r->kernel_count == 0;
 }
 
-static void wait_for(uint64_t ns)
+static void sleep_for(uint64_t ns)
 {
     struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
     while (nanosleep(&t, &t) != 0)
         continue;
 }
 
-static long preemptions(void)
+/* How often a thread of this process has given up its CPU by itself. */
+static unsigned long voluntary_switches(pid_t tid)
 {
-    struct rusage u;
-    assert_int_equal(getrusage(RUSAGE_THREAD, &u), 0);
-    return u.ru_nivcsw;
+    static const char field[] = "\nvoluntary_ctxt_switches:";
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", tid);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    const char *at = strstr(text, field);
+    assert_non_null(at);
+    return strtoul(at + sizeof field - 1, NULL, 10);
 }
 
-/* Sleeps, and reads the waits; the time that it took. A thread that is preempted after it set its
- * timer sleeps for less time, or not at all: then the sleeps are repeated. */
-static uint64_t sleep_undisturbed(void)
+/* A thread that waits, and is woken only after it has left its CPU for at least `WAIT`: a timer
+ * of its own could expire before it leaves, on a busy machine. */
+struct waiter {
+    int pipes[WAITS][2];
+    _Atomic pid_t tid;
+    _Atomic unsigned long switches[WAITS]; /* during each wait; 0: not there yet */
+    uint64_t most;                         /* the waits took, seen from outside */
+    int reads;
+};
+
+static void *wait_often(void *argument)
 {
-    struct error err;
-    for (int tries = 0; tries < TRIES; tries++) {
-        long before = preemptions();
+    struct waiter *w = argument;
+    char c;
+    w->tid = (pid_t)syscall(SYS_gettid);
+    for (int i = 0; i < WAITS; i++) {
         uint64_t begin = os_clock_monotonic();
-        for (int i = 0; i < SLEEPS; i++)
-            wait_for(2 * LEAST);
-        uint64_t most = os_clock_monotonic() - begin;
-        bool disturbed = preemptions() != before;
-        sums.own = sums.own_count = 0;
-        assert_true(os_waits_read(&waits, add, &sums, &err));
-        if (!disturbed)
-            return most;
+        struct rusage u = {.ru_nvcsw = 0};
+        getrusage(RUSAGE_THREAD, &u);
+        w->switches[i] = (unsigned long)u.ru_nvcsw + 1;
+        w->reads += read(w->pipes[i][0], &c, 1) == 1;
+        w->most += os_clock_monotonic() - begin;
     }
-    fail_msg("the thread is preempted in each of %d tries", TRIES);
-    return 0;
+    return NULL;
+}
+
+static void wake_often(struct waiter *w)
+{
+    for (int i = 0; i < WAITS; i++) {
+        unsigned long during;
+        while (!(during = w->switches[i]) || voluntary_switches(w->tid) < during)
+            sched_yield();
+        sleep_for(WAIT + MARGIN);
+        assert_int_equal(write(w->pipes[i][1], "", 1), 1);
+    }
 }
 
 static void test_waits(void **state)
 {
     (void)state;
+    struct waiter w = {.most = 0};
+    struct error err;
+    pthread_t thread;
     if (!waits.program)
         skip();
-    uint64_t most = sleep_undisturbed();
-    assert_int_equal(sums.own_count, SLEEPS);
-    assert_true(sums.own >= SLEEPS * (2 * LEAST - STOLEN) && sums.own <= most);
+    for (int i = 0; i < WAITS; i++)
+        assert_int_equal(pipe(w.pipes[i]), 0);
+    assert_int_equal(pthread_create(&thread, NULL, wait_often, &w), 0);
+    wake_often(&w);
+    pthread_join(thread, NULL);
+    assert_int_equal(w.reads, WAITS);
+    sums.tid = (uint32_t)w.tid;
+    assert_true(os_waits_read(&waits, add, &sums, &err));
+    assert_int_equal(sums.own_count, WAITS);
+    assert_true(sums.own >= WAITS * WAIT && sums.own <= w.most);
     assert_int_equal(sums.without_stack, 0);
     assert_int_equal(sums.short_ones, 0);
 }
