@@ -18,7 +18,7 @@
  * (os/kernel_fields.h). */
 const volatile struct interpreter_stacks_kernel kernel;
 
-#define PROCESSES_MAX 16384
+#define PROCESSES_MAX 4096
 #define THREADS_MAX 16384
 #define FILTER_SIZE 4096                 /* 2 to the power of 12 */
 #define STEPS_MAX 8192                   /* threads of a process that are searched */
@@ -46,19 +46,26 @@ struct {
     __uint(max_entries, 1 << 22);
 } records SEC(".maps");
 
-/* The record that is made on a CPU. */
-struct room {
+/* The record that is made on a CPU, and the state of its walk. It is in a map because the kernel
+ * checks a program for each combination of values on the stack, which takes much longer. */
+struct walk {
     struct interpreter_stacks_record head;
     struct interpreter_walk_frame frames[INTERPRETER_STACKS_FRAMES];
     unsigned char bytes[2 * INTERPRETER_WALK_FRAME_BYTES]; /* of the frame being read */
+    struct interpreter_walk p;
+    uint64_t runtime, interpreter, state, pointer, frame;
+    uint64_t stack_end; /* of an array of frames */
+    uint64_t pc, stack; /* CHAIN: what the frame executes; the stack pointer */
+    uint32_t count;
+    bool failed, found, fresh;
 };
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __type(key, uint32_t);
-    __type(value, struct room);
+    __type(value, struct walk);
     __uint(max_entries, 1);
-} rooms SEC(".maps");
+} walks SEC(".maps");
 
 /* Code objects that were seen: the process reads the name of a new one immediately. */
 struct filter {
@@ -74,18 +81,6 @@ struct {
 
 /* Memory shared with the process that loads the program. */
 struct interpreter_stacks_cpu cpus[INTERPRETER_STACKS_CPUS];
-
-/* The state of a search or walk. */
-struct walk {
-    struct interpreter_walk p;
-    struct room *room;
-    struct filter *filter;
-    uint64_t runtime, interpreter, state, pointer, frame;
-    uint64_t stack_end; /* of an array of frames */
-    uint64_t pc, stack; /* CHAIN: what the frame executes; the stack pointer */
-    uint32_t pid, count;
-    bool failed, found, fresh;
-};
 
 static __always_inline uint64_t read_u64(struct walk *w, uint64_t address)
 {
@@ -124,8 +119,9 @@ static __always_inline bool is_end_of_threads(const struct walk *w)
 }
 
 /* One step of the search: a thread, or the next interpreter. */
-static long search(uint32_t step, struct walk *w)
+static long search(uint32_t step, struct walk **context)
 {
+    struct walk *w = *context;
     (void)step;
     if (w->failed)
         return 1;
@@ -153,7 +149,7 @@ static __always_inline bool find_thread(struct walk *w, uint32_t tid)
 {
     if (w->p.form == INTERPRETER_WALK_SINGLE) {
         w->state = w->p.runtime;
-        w->frame = tid == w->pid ? innermost_frame(w) : 0;
+        w->frame = tid == w->head.pid ? innermost_frame(w) : 0;
         return w->frame && !w->failed;
     }
     uint64_t *cached = bpf_map_lookup_elem(&threads, &tid);
@@ -175,7 +171,7 @@ static __always_inline bool find_thread(struct walk *w, uint32_t tid)
     if (w->interpreter && !w->failed)
         w->state = read_u64(w, w->interpreter + w->p.interpreter_threads);
     if (w->interpreter && !w->failed)
-        bpf_loop(STEPS_MAX, search, w, 0);
+        bpf_loop(STEPS_MAX, search, &w, 0);
     if (w->found) {
         uint64_t state = w->state;
         bpf_map_update_elem(&threads, &tid, &state, BPF_ANY);
@@ -186,40 +182,43 @@ static __always_inline bool find_thread(struct walk *w, uint32_t tid)
 /* --- Frames ------------------------------------------------------------------------- */
 
 /* A field of the frame that was read. */
-static __always_inline uint64_t field_u64(const struct room *room, uint32_t offset)
+static __always_inline uint64_t field_u64(const struct walk *w, uint32_t offset)
 {
     uint64_t value;
-    __builtin_memcpy(&value, room->bytes + (offset & (INTERPRETER_WALK_FRAME_BYTES - 1)),
+    __builtin_memcpy(&value, w->bytes + (offset & (INTERPRETER_WALK_FRAME_BYTES - 1)),
                      sizeof value);
     return value;
 }
 
-static __always_inline uint8_t field_u8(const struct room *room, uint32_t offset)
+static __always_inline uint8_t field_u8(const struct walk *w, uint32_t offset)
 {
-    return room->bytes[offset & (INTERPRETER_WALK_FRAME_BYTES - 1)];
+    return w->bytes[offset & (INTERPRETER_WALK_FRAME_BYTES - 1)];
 }
 
 /* Whether a code object is new to this CPU. */
 static __always_inline void look_up_code(struct walk *w, uint64_t code, uint32_t check)
 {
-    uint64_t key = code ^ (uint64_t)w->pid << 48 ^ (uint64_t)check << 16;
+    uint64_t key = code ^ (uint64_t)w->head.pid << 48 ^ (uint64_t)check << 16;
     uint64_t slot = (key * 0x9e3779b97f4a7c15ull) >> 52;
-    uint64_t *seen = &w->filter->codes[slot & (FILTER_SIZE - 1)];
+    uint32_t zero = 0;
+    struct filter *filter = bpf_map_lookup_elem(&filters, &zero);
+    if (!filter)
+        return;
+    uint64_t *seen = &filter->codes[slot & (FILTER_SIZE - 1)];
     if (*seen != key) {
         *seen = key;
         w->fresh = true;
     }
 }
 
-static __always_inline void make_frame(struct walk *w, struct room *room,
-                                       struct interpreter_walk_frame *f)
+static __always_inline void make_frame(struct walk *w, struct interpreter_walk_frame *f)
 {
     const struct interpreter_walk *p = &w->p;
-    uint64_t code = field_u64(room, p->frame_code) & ~INTERPRETER_WALK_BITS;
-    uint64_t instruction = field_u64(room, p->frame_instruction);
+    uint64_t code = field_u64(w, p->frame_code) & ~INTERPRETER_WALK_BITS;
+    uint64_t instruction = field_u64(w, p->frame_instruction);
     *f = (struct interpreter_walk_frame){0};
     if (p->frame_owner != INTERPRETER_WALK_ABSENT &&
-        field_u8(room, p->frame_owner) >= p->owner_native) {
+        field_u8(w, p->frame_owner) >= p->owner_native) {
         f->code = INTERPRETER_WALK_ENTRY | INTERPRETER_WALK_MARK;
         return;
     }
@@ -236,7 +235,7 @@ static __always_inline void make_frame(struct walk *w, struct room *room,
         f->instruction = offset + 64 < ((uint64_t)1 << 30) ? (int32_t)offset
                                                            : INTERPRETER_WALK_NOWHERE;
         if (p->frame_is_entry != INTERPRETER_WALK_ABSENT &&
-            field_u8(room, p->frame_is_entry))
+            field_u8(w, p->frame_is_entry))
             f->code |= INTERPRETER_WALK_ENTRY;
     } else {
         f->code |= INTERPRETER_WALK_ENTRY;
@@ -259,13 +258,13 @@ static __always_inline uint64_t method_of(struct walk *w, uint64_t environment)
 }
 
 /* A frame of an array; false: there is none, or it is not readable. */
-static __always_inline bool make_array_frame(struct walk *w, struct room *room,
+static __always_inline bool make_array_frame(struct walk *w,
                                              struct interpreter_walk_frame *f)
 {
     const struct interpreter_walk *p = &w->p;
-    uint64_t environment = field_u64(room, p->frame_environment);
+    uint64_t environment = field_u64(w, p->frame_environment);
     uint64_t flags = read_u64(w, environment), type = flags & INTERPRETER_WALK_TYPE;
-    uint64_t code = field_u64(room, p->frame_code) & ~INTERPRETER_WALK_BITS;
+    uint64_t code = field_u64(w, p->frame_code) & ~INTERPRETER_WALK_BITS;
     *f = (struct interpreter_walk_frame){.code = INTERPRETER_WALK_MARK,
                                          .instruction = INTERPRETER_WALK_NOWHERE};
     if (type == INTERPRETER_WALK_TYPE_NONE || w->failed)
@@ -284,7 +283,7 @@ static __always_inline bool make_array_frame(struct walk *w, struct room *room,
         f->check = interpreter_walk_check(
             start, (uint32_t)read_u64(w, body + p->code_first_line));
         f->instruction =
-            interpreter_walk_index(field_u64(room, p->frame_instruction), start);
+            interpreter_walk_index(field_u64(w, p->frame_instruction), start);
         uint64_t method =
             type == INTERPRETER_WALK_TYPE_CODE ? method_of(w, environment) : 0;
         code = method ? method : code;
@@ -295,22 +294,21 @@ static __always_inline bool make_array_frame(struct walk *w, struct room *room,
 }
 
 /* Makes a frame, and sets where the next one is. */
-static __always_inline bool step_array(struct walk *w, struct room *room,
-                                       struct interpreter_walk_frame *f)
+static __always_inline bool step_array(struct walk *w, struct interpreter_walk_frame *f)
 {
     uint64_t next = w->frame + w->p.frame_stride;
-    bool is_frame = make_array_frame(w, room, f);
+    bool is_frame = make_array_frame(w, f);
     w->frame = is_frame && next < w->stack_end ? next : 0;
     return is_frame;
 }
 
 /* Makes a frame of a runtime with one thread. A frame without code is only a mark. */
-static __always_inline void make_single_frame(struct walk *w, const struct room *room,
+static __always_inline void make_single_frame(struct walk *w,
                                               struct interpreter_walk_frame *f)
 {
     const struct interpreter_walk *p = &w->p;
-    uint64_t code = field_u64(room, p->frame_code) & ~INTERPRETER_WALK_BITS;
-    uint64_t instruction = field_u64(room, p->frame_instruction);
+    uint64_t code = field_u64(w, p->frame_code) & ~INTERPRETER_WALK_BITS;
+    uint64_t instruction = field_u64(w, p->frame_instruction);
     uint32_t line = 0, first_line = 0;
     uint8_t type = 0;
     *f = (struct interpreter_walk_frame){.code = INTERPRETER_WALK_MARK,
@@ -329,7 +327,7 @@ static __always_inline void make_single_frame(struct walk *w, const struct room 
         if (bpf_probe_read_user(&line, sizeof line,
                                 (const void *)(instruction + p->instruction_line)) == 0)
             f->instruction = (int32_t)line;
-        if ((uint32_t)field_u64(room, p->frame_flags) & p->flag_entry)
+        if ((uint32_t)field_u64(w, p->frame_flags) & p->flag_entry)
             f->code |= INTERPRETER_WALK_ENTRY;
     }
     look_up_code(w, code, f->check);
@@ -362,24 +360,23 @@ static __always_inline bool is_of_type(const struct walk *w, uint64_t object,
 }
 
 /* The code object of a frame; 0 if the frame is not that of a function. */
-static __always_inline uint64_t function_of(const struct walk *w, const struct room *room)
+static __always_inline uint64_t function_of(const struct walk *w)
 {
-    uint64_t function = field_u64(room, w->p.frame_code);
-    uint64_t context = field_u64(room, w->p.frame_environment);
+    uint64_t function = field_u64(w, w->p.frame_code);
+    uint64_t context = field_u64(w, w->p.frame_environment);
     if (!(function & context & INTERPRETER_WALK_OBJECT_TAG))
         return 0;
     uint64_t code = peek_u64(function + w->p.code_body);
     return is_of_type(w, code, w->p.type_code) ? code : 0;
 }
 
-static __always_inline void make_chain_frame(struct walk *w, const struct room *room,
-                                             uint64_t code,
+static __always_inline void make_chain_frame(struct walk *w, uint64_t code,
                                              struct interpreter_walk_frame *f)
 {
-    uint64_t instruction = field_u64(room, w->p.frame_instruction);
+    uint64_t instruction = field_u64(w, w->p.frame_instruction);
     bool is_interpreted =
         !(uint32_t)instruction &&
-        is_of_type(w, field_u64(room, w->p.frame_bytecode), w->p.type_bytecode);
+        is_of_type(w, field_u64(w, w->p.frame_bytecode), w->p.type_bytecode);
     uint32_t first_line = 0;
     bpf_probe_read_user(&first_line, sizeof first_line,
                         (const void *)(code + w->p.code_first_line));
@@ -394,50 +391,48 @@ static __always_inline void make_chain_frame(struct walk *w, const struct room *
         f->code |= INTERPRETER_WALK_CALLEE;
 }
 
-static long step_chain(uint32_t step, struct walk *w)
+static long step_chain(uint32_t step, struct walk **context)
 {
-    struct room *room = w->room;
+    struct walk *w = *context;
     uint32_t size = w->p.frame_size, n = w->count;
     (void)step;
-    if (!room || !w->filter || n >= INTERPRETER_STACKS_FRAMES - 1)
+    if (n >= INTERPRETER_STACKS_FRAMES - 1)
         return 1;
     if (size > INTERPRETER_WALK_FRAME_BYTES)
         size = INTERPRETER_WALK_FRAME_BYTES;
-    if (bpf_probe_read_user(room->bytes, size,
+    if (bpf_probe_read_user(w->bytes, size,
                             (const void *)(w->frame - w->p.frame_before)) != 0) {
         w->frame = 0;
         return 1;
     }
-    uint64_t code = function_of(w, room);
+    uint64_t code = function_of(w);
     if (code) {
-        make_chain_frame(w, room, code, &room->frames[n]);
-        room->frames[n + 1] = (struct interpreter_walk_frame){.code = w->pc};
+        make_chain_frame(w, code, &w->frames[n]);
+        w->frames[n + 1] = (struct interpreter_walk_frame){.code = w->pc};
         w->count = n + 2;
     }
-    uint64_t caller = field_u64(room, w->p.frame_previous);
-    w->pc = field_u64(room, w->p.frame_previous + 8);
+    uint64_t caller = field_u64(w, w->p.frame_previous);
+    w->pc = field_u64(w, w->p.frame_previous + 8);
     w->frame = interpreter_walk_is_caller(w->frame, caller) ? caller : 0;
     return w->frame == 0;
 }
 
 /* A word of the stack: if it is the frame pointer of a function, which native code has saved,
  * the walk starts there. */
-static long search_chain(uint32_t step, struct walk *w)
+static long search_chain(uint32_t step, struct walk **context)
 {
-    struct room *room = w->room;
+    struct walk *w = *context;
     uint64_t at = w->stack + (uint64_t)step * 8, words[2];
     uint32_t size = w->p.frame_size;
-    if (!room)
-        return 1;
     if (bpf_probe_read_user(words, sizeof words, (const void *)at) != 0)
         return 1;
     if (!interpreter_walk_is_caller(at, words[0]))
         return 0;
     if (size > INTERPRETER_WALK_FRAME_BYTES)
         size = INTERPRETER_WALK_FRAME_BYTES;
-    if (bpf_probe_read_user(room->bytes, size,
+    if (bpf_probe_read_user(w->bytes, size,
                             (const void *)(words[0] - w->p.frame_before)) != 0 ||
-        !function_of(w, room))
+        !function_of(w))
         return 0;
     w->frame = words[0];
     w->pc = words[1];
@@ -449,94 +444,92 @@ static long search_chain(uint32_t step, struct walk *w)
 static __always_inline void walk_chain(struct walk *w, uint32_t tid)
 {
     uint64_t known = 1;
-    bpf_loop(CHAIN_STEPS, step_chain, w, 0);
+    bpf_loop(CHAIN_STEPS, step_chain, &w, 0);
     if (w->count) {
         if (!bpf_map_lookup_elem(&threads, &tid))
             bpf_map_update_elem(&threads, &tid, &known, BPF_ANY);
     } else if (bpf_map_lookup_elem(&threads, &tid)) {
-        bpf_loop(INTERPRETER_WALK_SEARCH / 8, search_chain, w, 0);
+        bpf_loop(INTERPRETER_WALK_SEARCH / 8, search_chain, &w, 0);
         if (w->found)
-            bpf_loop(CHAIN_STEPS, step_chain, w, 0);
+            bpf_loop(CHAIN_STEPS, step_chain, &w, 0);
     }
 }
 
-static long step_frame(uint32_t i, struct walk *w)
+static long step_frame(uint32_t i, struct walk **context)
 {
-    struct room *room = w->room;
+    struct walk *w = *context;
     uint32_t size = w->p.frame_size;
-    if (i >= INTERPRETER_STACKS_FRAMES || !room || !w->filter)
+    if (i >= INTERPRETER_STACKS_FRAMES)
         return 1;
     if (size > INTERPRETER_WALK_FRAME_BYTES)
         size = INTERPRETER_WALK_FRAME_BYTES;
-    if (bpf_probe_read_user(room->bytes, size, (const void *)w->frame) != 0) {
+    if (bpf_probe_read_user(w->bytes, size, (const void *)w->frame) != 0) {
         w->failed = true;
         return 1;
     }
     if (w->p.form == INTERPRETER_WALK_ARRAY) {
         w->count = i;
-        if (step_array(w, room, &room->frames[i]))
+        if (step_array(w, &w->frames[i]))
             w->count = i + 1;
         return w->frame == 0;
     }
     if (w->p.form == INTERPRETER_WALK_SINGLE)
-        make_single_frame(w, room, &room->frames[i]);
+        make_single_frame(w, &w->frames[i]);
     else
-        make_frame(w, room, &room->frames[i]);
+        make_frame(w, &w->frames[i]);
     if (w->failed)
         return 1;
     w->count = i + 1;
-    w->frame = field_u64(room, w->p.frame_previous);
+    w->frame = field_u64(w, w->p.frame_previous);
     return w->frame == 0;
 }
 
 /* --- Records ------------------------------------------------------------------------ */
 
-static __always_inline void write(struct walk *w, struct room *room, uint64_t flags)
+static __always_inline void write(struct walk *w, uint64_t flags)
 {
-    uint32_t number = room->head.cpu, count = w->count;
+    uint32_t number = w->head.cpu, count = w->count;
     if (count > INTERPRETER_STACKS_FRAMES)
         count = INTERPRETER_STACKS_FRAMES;
-    room->head.count = count;
-    room->head.time = bpf_ktime_get_ns();
+    w->head.count = count;
+    w->head.time = bpf_ktime_get_ns();
     if (bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > WAKE_BYTES)
         flags = BPF_RB_FORCE_WAKEUP;
-    if (bpf_ringbuf_output(&records, room,
-                           sizeof room->head + count * sizeof room->frames[0],
+    if (bpf_ringbuf_output(&records, w, sizeof w->head + count * sizeof w->frames[0],
                            flags) != 0 &&
         number < INTERPRETER_STACKS_CPUS)
         cpus[number].lost++;
 }
 
 /* A process that is not known, or was not recognised some time ago. */
-static __always_inline void announce(struct walk *w, struct room *room, uint64_t memory,
-                                     uint64_t now)
+static __always_inline void announce(struct walk *w, uint64_t memory, uint64_t now)
 {
     struct interpreter_stacks_process p = {.memory = memory, .retry = now + RETRY_FIRST};
-    bpf_map_update_elem(&processes, &w->pid, &p, BPF_ANY);
-    room->head.kind = INTERPRETER_STACKS_ANNOUNCE;
-    room->head.end = 0;
+    bpf_map_update_elem(&processes, &w->head.pid, &p, BPF_ANY);
+    w->head.kind = INTERPRETER_STACKS_ANNOUNCE;
+    w->head.end = 0;
     w->count = 0;
-    write(w, room, BPF_RB_FORCE_WAKEUP);
+    write(w, BPF_RB_FORCE_WAKEUP);
 }
 
-static __always_inline void walk(struct walk *w, struct room *room, uint32_t tid)
+static __always_inline void walk(struct walk *w, uint32_t tid)
 {
-    room->head.kind = INTERPRETER_STACKS_STACK;
-    room->head.end = INTERPRETER_STACKS_WHOLE;
+    w->head.kind = INTERPRETER_STACKS_STACK;
+    w->head.end = INTERPRETER_STACKS_WHOLE;
     if (w->p.form == INTERPRETER_WALK_CHAIN) {
         walk_chain(w, tid);
         if (w->frame)
-            room->head.end = INTERPRETER_STACKS_TRUNCATED;
+            w->head.end = INTERPRETER_STACKS_TRUNCATED;
     } else if (find_thread(w, tid)) {
-        bpf_loop(INTERPRETER_STACKS_FRAMES, step_frame, w, 0);
+        bpf_loop(INTERPRETER_STACKS_FRAMES, step_frame, &w, 0);
         if (w->failed)
-            room->head.end = INTERPRETER_STACKS_TORN;
+            w->head.end = INTERPRETER_STACKS_TORN;
         else if (w->frame)
-            room->head.end = INTERPRETER_STACKS_TRUNCATED;
+            w->head.end = INTERPRETER_STACKS_TRUNCATED;
     } else {
-        room->head.end = INTERPRETER_STACKS_NO_THREAD;
+        w->head.end = INTERPRETER_STACKS_NO_THREAD;
     }
-    write(w, room, w->fresh ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+    write(w, w->fresh ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
 /* A field of the current task, as a number; 0 if it is not readable. */
@@ -571,31 +564,32 @@ int walk_interpreter(struct bpf_perf_event_data *ctx)
     uint64_t both = bpf_get_current_pid_tgid(), now = bpf_ktime_get_ns();
     uint32_t zero = 0, pid = (uint32_t)(both >> 32), tid = (uint32_t)both;
     uint64_t memory = task_field(kernel.task_memory);
-    struct room *room = bpf_map_lookup_elem(&rooms, &zero);
-    struct filter *filter = bpf_map_lookup_elem(&filters, &zero);
-    struct walk w = {.room = room, .filter = filter, .pid = pid};
-    if (!room || !filter || !memory || !pid)
+    struct walk *w = bpf_map_lookup_elem(&walks, &zero);
+    if (!w || !memory || !pid)
         return 1; /* the sample is written */
-    room->head.cpu = bpf_get_smp_processor_id();
-    room->head.pid = pid;
-    room->head.tid = tid;
-    room->head.ip = PT_REGS_IP(&ctx->regs);
-    room->head.memory = memory;
+    w->count = 0;
+    w->frame = 0;
+    w->failed = w->found = w->fresh = false;
+    w->head.cpu = bpf_get_smp_processor_id();
+    w->head.pid = pid;
+    w->head.tid = tid;
+    w->head.ip = PT_REGS_IP(&ctx->regs);
+    w->head.memory = memory;
     struct interpreter_stacks_process *p = bpf_map_lookup_elem(&processes, &pid);
     if (p && !p->memory)
         p->memory = memory; /* known before its first sample */
     if (!p || p->memory != memory ||
         (p->state == INTERPRETER_STACKS_UNKNOWN && now >= p->retry)) {
-        announce(&w, room, memory, now);
+        announce(w, memory, now);
         return 1;
     }
     if (p->state != INTERPRETER_STACKS_KNOWN)
         return 1;
-    w.p = p->walk;
-    w.pointer = task_field(kernel.task_thread_pointer);
-    if (w.p.form == INTERPRETER_WALK_CHAIN)
-        start_chain(&w, ctx);
-    walk(&w, room, tid);
+    w->p = p->walk;
+    w->pointer = task_field(kernel.task_thread_pointer);
+    if (w->p.form == INTERPRETER_WALK_CHAIN)
+        start_chain(w, ctx);
+    walk(w, tid);
     return 1;
 }
 
