@@ -26,6 +26,10 @@ enum interpreter_walk_form {
     /* As LINKED, but of one thread, the first of its process: `runtime` is its structure (PHP).
      * An instruction contains its line. */
     INTERPRETER_WALK_SINGLE,
+    /* Calls are elements of arrays of contexts, the innermost one last, and so are other blocks;
+     * each array leads to that of its caller. Of one thread, the first of its process: `runtime`
+     * is its structure (Perl). A context has the instruction that its caller executes. */
+    INTERPRETER_WALK_CONTEXTS,
 };
 
 /* Where the structures of a runtime have their fields: offsets in bytes. ARRAY: `runtime` is the
@@ -61,7 +65,51 @@ struct interpreter_walk {
     uint32_t frame_flags, flag_entry; /* the flags, and that of an entry */
     uint32_t instruction_line;
     uint32_t type_native;
+    /* CONTEXTS: a frame is a context; frame_instruction is that of its caller. A code object begins
+     * with the address of its body, which has code_lines and code_first_line. */
+    uint32_t thread_instruction; /* what the innermost function executes */
+    uint32_t instruction_file;
 };
+
+/* An array of contexts: the address of the first one, the array of the caller, and the index of
+ * the last context, or -1. */
+#define INTERPRETER_WALK_CONTEXTS_FIRST 8
+#define INTERPRETER_WALK_CONTEXTS_CALLER 16
+#define INTERPRETER_WALK_CONTEXTS_LAST 32
+
+/* A context begins with its type; if the function returns to native code, it has no instruction
+ * to return to. */
+#define INTERPRETER_WALK_CONTEXT_TYPE 0xf
+#define INTERPRETER_WALK_CONTEXT_SORT 0 /* a loop of native code over a block */
+#define INTERPRETER_WALK_CONTEXT_FUNCTION 9
+#define INTERPRETER_WALK_CONTEXT_FORMAT 10
+#define INTERPRETER_WALK_CONTEXT_EVAL 11
+#define INTERPRETER_WALK_CONTEXT_TRY 0x40 /* EVAL: a block, not a text or a file */
+#define INTERPRETER_WALK_CONTEXT_AGAIN \
+    0x80 /* FUNCTION: code in a pattern of its caller */
+#define INTERPRETER_WALK_CONTEXT_RETURN 48
+
+/* What a context is: its type, and SORT also for code that continues the function of its caller;
+ * -1: it is no frame. */
+static inline int interpreter_walk_context(uint8_t flags)
+{
+    int type = flags & INTERPRETER_WALK_CONTEXT_TYPE;
+    if (type == INTERPRETER_WALK_CONTEXT_FUNCTION)
+        return flags & INTERPRETER_WALK_CONTEXT_AGAIN ? INTERPRETER_WALK_CONTEXT_SORT
+                                                      : type;
+    if (type == INTERPRETER_WALK_CONTEXT_EVAL)
+        return flags & INTERPRETER_WALK_CONTEXT_TRY ? -1 : type;
+    return type == INTERPRETER_WALK_CONTEXT_SORT ||
+                   type == INTERPRETER_WALK_CONTEXT_FORMAT
+               ? type
+               : -1;
+}
+
+/* CONTEXTS: `instruction` is a line and one of these bits if the code has no code object: then
+ * `code` is what its instruction has as its file. */
+#define INTERPRETER_WALK_MAIN ((uint32_t)1 << 30)
+#define INTERPRETER_WALK_EVAL ((uint32_t)1 << 29)
+#define INTERPRETER_WALK_LINES (INTERPRETER_WALK_EVAL - 1)
 
 /* Flags of the frames of an array. */
 #define INTERPRETER_WALK_FINISH ((uint64_t)0x20) /* an entry */
@@ -116,8 +164,8 @@ static inline int interpreter_walk_is_caller(uint64_t frame, uint64_t caller)
 
 struct interpreter_walk_frame {
     uint64_t code;       /* its address, or that of its method, and bits */
-    int32_t instruction; /* offset in the code, or the index of the instruction; SINGLE:
-                            its line */
+    int32_t instruction; /* offset in the code, or the index of the instruction; SINGLE
+                            and CONTEXTS: its line */
     uint32_t
         check; /* interpreter_walk_check: another code object may have the address later */
 };

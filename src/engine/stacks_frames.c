@@ -142,8 +142,8 @@ static bool merge(struct stacks_reader *r, struct stacks_thread *t,
         t->merge = interpreter_merge_chain(n->roles, n->addresses, n->count, is_whole,
                                            interpreted, merged, &t->count);
     else
-        t->merge = interpreter_merge(n->roles, n->count, is_whole, interpreted, merged,
-                                     &t->count);
+        t->merge = interpreter_merge(r->out->runtime.interpreter, n->roles, n->count,
+                                     is_whole, interpreted, merged, &t->count);
     for (size_t i = 0; i < t->count; i++)
         t->frames[i] = merged[i].is_interpreted
                            ? interpreted_frame(&interpreted->frames[merged[i].index])

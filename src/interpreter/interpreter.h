@@ -108,6 +108,7 @@ enum interpreter_native {
     NATIVE_LOOP,     /* executes interpreted frames */
     NATIVE_INTERNAL, /* calls from the loop to the loop: hidden */
     NATIVE_ENTERS, /* the same, and calls only loops: those without a name are parts of one */
+    NATIVE_CONTINUES, /* the same; a loop that it calls executes the frame of the loop below */
     NATIVE_UNNAMED, /* of a runtime without symbols: see interpreter_settle (merge.h) */
 };
 
@@ -118,6 +119,10 @@ struct interpreter {
 
     /* A function without a name that the loop calls is a part of the loop. */
     bool splits_loop;
+
+    /* Native code prepares calls before it executes them, as sort does with its block: the
+     * innermost frames up to an entry may have no loop yet. */
+    bool prepares_calls;
 
     /* Recognises the runtime and fills in its module, version, offsets and data; access and
      * arena are set. */

@@ -54,10 +54,26 @@ static void put_all(struct merging *m, size_t native_count)
         put_segment(m);
 }
 
+/* Hides functions that continue a frame in another loop, and that loop. */
+static void settle_continuing(enum interpreter_native *roles, size_t count)
+{
+    size_t called = count; /* the last named function, leaf first */
+    for (size_t i = 0; i < count; i++) {
+        if (roles[i] == NATIVE_UNNAMED)
+            continue;
+        if (roles[i] == NATIVE_CONTINUES && called < i && roles[called] == NATIVE_LOOP)
+            roles[called] = NATIVE_INTERNAL;
+        if (roles[i] == NATIVE_CONTINUES)
+            roles[i] = NATIVE_INTERNAL;
+        called = i;
+    }
+}
+
 void interpreter_settle(const struct interpreter *interpreter,
                         enum interpreter_native *roles, size_t count)
 {
     bool in_loop = false;
+    settle_continuing(roles, count);
     for (size_t i = 0; i < count; i++) {
         bool is_part =
             interpreter->splits_loop && i + 1 < count && roles[i + 1] == NATIVE_LOOP;
@@ -69,7 +85,16 @@ void interpreter_settle(const struct interpreter *interpreter,
     }
 }
 
-enum merge_result interpreter_merge(const enum interpreter_native *roles,
+/* Leaves out the innermost frames up to and including an entry. */
+static void skip_segment(struct merging *m)
+{
+    bool ends = false;
+    while (m->next < m->stack->count && !ends)
+        ends = m->stack->frames[m->next++].is_entry;
+}
+
+enum merge_result interpreter_merge(const struct interpreter *interpreter,
+                                    const enum interpreter_native *roles,
                                     size_t native_count, bool is_whole,
                                     const struct interpreter_stack *stack,
                                     struct merged_frame *out, size_t *count)
@@ -82,6 +107,11 @@ enum merge_result interpreter_merge(const enum interpreter_native *roles,
     /* at the start and the end of a call, the innermost loop has no frame */
     size_t without = stack_is_whole && segments && loops == segments + 1;
     loops -= without;
+    if (interpreter && interpreter->prepares_calls && is_whole && segments == loops + 1 &&
+        loops) {
+        skip_segment(&m);
+        segments--;
+    }
     /* a truncated list has fewer entries: the leaf's side still matches */
     if ((is_whole && segments > loops) || (stack_is_whole && loops > segments)) {
         put_all(&m, native_count);

@@ -2,7 +2,8 @@
 /* Merges the native frames of a thread with its interpreted ones. From the leaf on, each
  * native frame of the interpreter's loop is replaced by the frames that it executes, up to the
  * next entry; other internal frames of the interpreter are left out. If there is one loop more
- * than entries, the innermost one is about to begin or to end a call: it is left out. */
+ * than entries, the innermost one is about to begin or to end a call: it is left out. So are
+ * frames that are not executed yet (prepares_calls). */
 #ifndef STOKE_INTERPRETER_MERGE_H
 #define STOKE_INTERPRETER_MERGE_H
 
@@ -26,9 +27,11 @@ enum merge_result {
 void interpreter_settle(const struct interpreter *interpreter,
                         enum interpreter_native *roles, size_t count);
 
-/* `roles` are those of the native frames, leaf first. `is_whole`: the native stack reaches its
+/* `interpreter` is NULL if there are no interpreted frames. `roles` are those of the native
+ * frames, leaf first. `is_whole`: the native stack reaches its
  * outermost frame. `out` has room for all frames of both lists; *count is set. */
-enum merge_result interpreter_merge(const enum interpreter_native *roles,
+enum merge_result interpreter_merge(const struct interpreter *interpreter,
+                                    const enum interpreter_native *roles,
                                     size_t native_count, bool is_whole,
                                     const struct interpreter_stack *stack,
                                     struct merged_frame *out, size_t *count);

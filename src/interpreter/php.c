@@ -195,6 +195,7 @@ const struct interpreter interpreter_php = {
     .file = "php",
     .splits_loop =
         true, /* instructions, or native functions, which have frames of their own */
+    .prepares_calls = true, /* of closures and generators */
     .find = php_find,
     .thread = php_thread,
     .stack = php_stack,

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/array.h"
 #include "base/output.h"
 #include "interpreter/php.h"
 #include "interpreter/walk.h"
@@ -93,27 +92,5 @@ bool php_stack(struct interpreter_runtime *r, const struct interpreter_thread *t
                struct interpreter_stack *stack, struct arena *scratch)
 {
     const struct php *php = r->data;
-    struct interpreter_walk_frame *walked =
-        arena_alloc(scratch, INTERPRETER_WALK_MAX * sizeof *walked);
-    size_t count;
-    stack->count = 0;
-    if (!walked)
-        return false;
-    stack->end =
-        interpreter_walk_thread(r->access, &php->walk, thread->state, walked, &count);
-    for (size_t i = 0; i < count; i++) {
-        struct interpreter_frame *f =
-            ARRAY_APPEND(scratch, stack->frames, stack->count, stack->cap);
-        if (!f)
-            return false;
-        *f = (struct interpreter_frame){.function = STR(""), .file = STR("")};
-        if (walked[i].code & INTERPRETER_WALK_MARK)
-            f->is_native = f->is_hidden = true;
-        else if (!php_describe(r, &walked[i], f)) {
-            stack->count--;
-            stack->end = INTERPRETER_TORN;
-            return !r->arena->failed;
-        }
-    }
-    return true;
+    return interpreter_walk_stack(r, &php->walk, thread->state, stack, scratch);
 }

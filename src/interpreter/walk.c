@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpreter/walk.h"
+#include "base/array.h"
 #include "interpreter/walk_array.h"
+#include "interpreter/walk_contexts.h"
 
 #define ATTEMPTS 4
 #define CALLS_MAX 8 /* that the thread may have begun while it was read */
@@ -171,6 +173,8 @@ enum interpreter_end interpreter_walk_thread(const struct interpreter_access *ac
         return INTERPRETER_TORN; /* only registers lead to its frames */
     if (layout->form == INTERPRETER_WALK_ARRAY)
         return interpreter_array_walk(access, layout, state, frames, count);
+    if (layout->form == INTERPRETER_WALK_CONTEXTS)
+        return interpreter_contexts_walk(access, layout, state, frames, count);
     for (unsigned i = 0; i < ATTEMPTS; i++) {
         w.memory.failed = w.memory.exhausted;
         uint64_t rest = read_frames(&w, innermost(&w, state));
@@ -184,4 +188,34 @@ enum interpreter_end interpreter_walk_thread(const struct interpreter_access *ac
         return rest ? INTERPRETER_TRUNCATED : INTERPRETER_WHOLE;
     }
     return INTERPRETER_TORN;
+}
+
+bool interpreter_walk_stack(struct interpreter_runtime *r,
+                            const struct interpreter_walk *layout, uint64_t state,
+                            struct interpreter_stack *stack, struct arena *scratch)
+{
+    struct interpreter_walk_frame *walked =
+        arena_alloc(scratch, INTERPRETER_WALK_MAX * sizeof *walked);
+    size_t count;
+    stack->count = 0;
+    if (!walked)
+        return false;
+    stack->end = interpreter_walk_thread(r->access, layout, state, walked, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct interpreter_frame *f =
+            ARRAY_APPEND(scratch, stack->frames, stack->count, stack->cap);
+        if (!f)
+            return false;
+        *f = (struct interpreter_frame){.function = STR(""), .file = STR("")};
+        if (walked[i].code & INTERPRETER_WALK_MARK) {
+            f->is_hidden = true;
+            f->is_entry = walked[i].code & INTERPRETER_WALK_ENTRY;
+            f->is_native = !f->is_entry;
+        } else if (!r->interpreter->describe(r, &walked[i], f)) {
+            stack->count--;
+            stack->end = INTERPRETER_TORN;
+            return !r->arena->failed;
+        }
+    }
+    return true;
 }

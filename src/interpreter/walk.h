@@ -22,4 +22,10 @@ enum interpreter_end interpreter_walk_thread(const struct interpreter_access *ac
                                              struct interpreter_walk_frame *frames,
                                              size_t *count);
 
+/* The same, with names: replaces the frames of `stack` (interpreter.h). False when out of
+ * memory. */
+bool interpreter_walk_stack(struct interpreter_runtime *r,
+                            const struct interpreter_walk *layout, uint64_t state,
+                            struct interpreter_stack *stack, struct arena *scratch);
+
 #endif

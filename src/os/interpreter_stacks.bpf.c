@@ -55,7 +55,10 @@ struct walk {
     struct interpreter_walk p;
     uint64_t runtime, interpreter, state, pointer, frame;
     uint64_t stack_end; /* of an array of frames */
-    uint64_t pc, stack; /* CHAIN: what the frame executes; the stack pointer */
+    uint64_t pc,
+        stack;     /* CHAIN: what the frame executes; the stack pointer. CONTEXTS: what it
+                           executes; the contexts */
+    uint32_t left; /* contexts of the array */
     uint32_t count;
     bool failed, found, fresh;
 };
@@ -85,6 +88,14 @@ struct interpreter_stacks_cpu cpus[INTERPRETER_STACKS_CPUS];
 static __always_inline uint64_t read_u64(struct walk *w, uint64_t address)
 {
     uint64_t value = 0;
+    if (bpf_probe_read_user(&value, sizeof value, (const void *)address) != 0)
+        w->failed = true;
+    return value;
+}
+
+static __always_inline uint32_t read_u32(struct walk *w, uint64_t address)
+{
+    uint32_t value = 0;
     if (bpf_probe_read_user(&value, sizeof value, (const void *)address) != 0)
         w->failed = true;
     return value;
@@ -224,10 +235,7 @@ static __always_inline void make_frame(struct walk *w, struct interpreter_walk_f
     }
     f->code = code;
     f->instruction = (int32_t)instruction;
-    uint32_t first_line = 0;
-    if (bpf_probe_read_user(&first_line, sizeof first_line,
-                            (const void *)(code + p->code_first_line)) != 0)
-        w->failed = true;
+    uint32_t first_line = read_u32(w, code + p->code_first_line);
     f->check = interpreter_walk_check(read_u64(w, code + p->code_lines), first_line);
     if (p->code_start != INTERPRETER_WALK_ABSENT) {
         uint64_t offset = instruction - code - p->code_start;
@@ -484,6 +492,103 @@ static long step_frame(uint32_t i, struct walk **context)
     return w->frame == 0;
 }
 
+/* --- Contexts ----------------------------------------------------------------------- */
+
+#define CONTEXT_STEPS 8192 /* blocks and loops, too */
+
+/* Begins with an array of contexts. */
+static __always_inline void enter_contexts(struct walk *w, uint64_t array)
+{
+    int32_t last = (int32_t)read_u32(w, array + INTERPRETER_WALK_CONTEXTS_LAST);
+    w->frame = array;
+    w->stack = read_u64(w, array + INTERPRETER_WALK_CONTEXTS_FIRST);
+    w->left = last < 0 ? 0 : (uint32_t)last + 1;
+}
+
+/* Code without a code object: of the program, a text or a file. */
+static __always_inline void make_file_frame(struct walk *w, uint32_t kind,
+                                            struct interpreter_walk_frame *f)
+{
+    f->code = read_u64(w, w->pc + w->p.instruction_file) & ~INTERPRETER_WALK_BITS;
+    f->instruction |= (int32_t)kind;
+    f->check = 0;
+}
+
+static __always_inline void make_context_frame(struct walk *w,
+                                               struct interpreter_walk_frame *f)
+{
+    uint64_t code = field_u64(w, w->p.frame_code), body = read_u64(w, code);
+    f->code = code & ~INTERPRETER_WALK_BITS;
+    f->check = interpreter_walk_check(read_u64(w, body + w->p.code_lines),
+                                      read_u32(w, body + w->p.code_first_line));
+}
+
+/* The next context: a function, or a block that is no frame. */
+static long step_contexts(uint32_t step, struct walk **context)
+{
+    struct walk *w = *context;
+    uint32_t n = w->count, size = w->p.frame_size;
+    (void)step;
+    if (n >= INTERPRETER_STACKS_FRAMES || w->failed)
+        return 1;
+    struct interpreter_walk_frame *f = &w->frames[n];
+    f->instruction =
+        (int32_t)(read_u32(w, w->pc + w->p.instruction_line) & INTERPRETER_WALK_LINES);
+    if (w->left == 0) {
+        uint64_t caller = read_u64(w, w->frame + INTERPRETER_WALK_CONTEXTS_CALLER);
+        if (caller) {
+            enter_contexts(w, caller);
+            return 0;
+        }
+        make_file_frame(w, INTERPRETER_WALK_MAIN, f);
+        f->code |= INTERPRETER_WALK_ENTRY;
+        look_up_code(w, f->code, f->check);
+        w->count = n + 1;
+        w->frame = 0;
+        return 1;
+    }
+    w->left--;
+    if (size > INTERPRETER_WALK_FRAME_BYTES)
+        size = INTERPRETER_WALK_FRAME_BYTES;
+    if (bpf_probe_read_user(
+            w->bytes, size,
+            (const void *)(w->stack + (uint64_t)w->left * w->p.frame_stride)) != 0) {
+        w->failed = true;
+        return 1;
+    }
+    int type = interpreter_walk_context(w->bytes[0]);
+    if (type < 0)
+        return 0;
+    if (type == INTERPRETER_WALK_CONTEXT_SORT)
+        *f = (struct interpreter_walk_frame){.code = INTERPRETER_WALK_MARK |
+                                                     INTERPRETER_WALK_ENTRY};
+    else if (type == INTERPRETER_WALK_CONTEXT_EVAL)
+        make_file_frame(w, INTERPRETER_WALK_EVAL, f);
+    else
+        make_context_frame(w, f);
+    /* an innermost context that is being made has a former function, which may be freed */
+    if (w->failed && n == 0) {
+        w->failed = false;
+        return 0;
+    }
+    if (type != INTERPRETER_WALK_CONTEXT_SORT) {
+        w->pc = field_u64(w, w->p.frame_instruction);
+        if (field_u64(w, INTERPRETER_WALK_CONTEXT_RETURN) == 0)
+            f->code |= INTERPRETER_WALK_ENTRY;
+        look_up_code(w, f->code, f->check);
+    }
+    w->count = n + 1;
+    return 0;
+}
+
+static __always_inline void walk_contexts(struct walk *w)
+{
+    w->pc = read_u64(w, w->p.runtime + w->p.thread_instruction);
+    enter_contexts(w, read_u64(w, w->p.runtime + w->p.thread_frame));
+    if (w->frame && !w->failed)
+        bpf_loop(CONTEXT_STEPS, step_contexts, &w, 0);
+}
+
 /* --- Records ------------------------------------------------------------------------ */
 
 static __always_inline void write(struct walk *w, uint64_t flags)
@@ -520,7 +625,13 @@ static __always_inline void walk(struct walk *w, uint32_t tid)
         walk_chain(w, tid);
         if (w->frame)
             w->head.end = INTERPRETER_STACKS_TRUNCATED;
-    } else if (find_thread(w, tid)) {
+    } else if (w->p.form == INTERPRETER_WALK_CONTEXTS && tid == w->head.pid) {
+        walk_contexts(w);
+        if (w->failed)
+            w->head.end = INTERPRETER_STACKS_TORN;
+        else if (w->frame)
+            w->head.end = INTERPRETER_STACKS_TRUNCATED;
+    } else if (w->p.form != INTERPRETER_WALK_CONTEXTS && find_thread(w, tid)) {
         bpf_loop(INTERPRETER_STACKS_FRAMES, step_frame, &w, 0);
         if (w->failed)
             w->head.end = INTERPRETER_STACKS_TORN;

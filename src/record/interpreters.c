@@ -580,8 +580,8 @@ static bool merge(struct record_interpreters *s, struct interpreters_process *p,
     enum merge_result result =
         w->pcs ? interpreter_merge_chain(s->roles, native_pcs(s, &c), c.natives, is_whole,
                                          &s->stack, s->merged, &count)
-               : interpreter_merge(s->roles, c.natives, is_whole, &s->stack, s->merged,
-                                   &count);
+               : interpreter_merge(p->runtime->runtime.interpreter, s->roles, c.natives,
+                                   is_whole, &s->stack, s->merged, &count);
     if (s->reads && result == MERGE_DOUBTFUL) {
         p->counts.torn++;
         return false;

@@ -116,8 +116,9 @@ static void test_merge(void **state)
     make();
     examine(&r);
     interpreter_settle(&interpreter_ruby, roles, n);
-    assert_int_equal(interpreter_merge(roles, n, true, &r.stack, merged, &count),
-                     MERGE_EXACT);
+    assert_int_equal(
+        interpreter_merge(&interpreter_ruby, roles, n, true, &r.stack, merged, &count),
+        MERGE_EXACT);
     static const struct merged_frame expected[] = {{false, 0}, {false, 1}, {true, 0},
                                                    {false, 5}, {true, 1},  {true, 2},
                                                    {true, 4},  {false, 9}};

@@ -66,7 +66,7 @@ def check_shares(report, folder):
     data, found, wrong = record_shares("php", folder, KNOWN, "-F", "1999", *PHP, PROGRAM, "1.5",
                                        str(DEPTH))
     report.result("shares of functions", wrong)
-    report.result("stacks of the recording", wrong_stacks(found, WORK, wrong_stack, 0.03))
+    report.result("stacks of the recording", wrong_stacks(found, WORK, wrong_stack, 0.01))
     total = sum(found.values())
     _, out, _ = tap.run([tap.STOKE, "info", data])
     line = re.search(r"^runtime +PHP ([78]\.[0-9])\.[0-9]+, process [0-9]+, offsets: table for \1; samples: "
@@ -74,7 +74,7 @@ def check_shares(report, folder):
                      r"([0-9]+) torn, ([0-9]+) without$", out.decode(), re.MULTILINE)
     merged, doubtful, torn = map(int, line.groups()[1:4]) if line else (0, 0, 0)
     report.result("stoke info", "" if 0.5 * total <= merged <= total and
-                  doubtful + torn <= 0.03 * merged + 1 else out.decode()[:800])
+                  doubtful + torn <= 0.01 * merged + 1 else out.decode()[:800])
 
 
 def check_running(report, folder):

@@ -110,13 +110,13 @@ static bool parse_level(const char *text, void *value, struct error *err)
     return error_hint(err, "%d (fastest) to %d (smallest)", LEVEL_LEAST, LEVEL_MOST);
 }
 
-static const char *const interpreter_choices[] = {"auto", "none", "python", "ruby",
-                                                  "node", "php",  "java",   NULL};
+static const char *const interpreter_choices[] = {
+    "auto", "none", "python", "ruby", "node", "php", "perl", "java", NULL};
 
 static const struct option record_options[] = {
     {"interpreters", 0, "WHICH",
      "interpreted functions in stacks: auto (the default), none, python, ruby, node, "
-     "php, java",
+     "php, perl, java",
      OPTION_CHOICE, OFF(interpreters), interpreter_choices},
     {"strict-freq", 0, NULL, "fail if the kernel does not allow the requested rate",
      OPTION_FLAG, OFF(strict)},
@@ -322,8 +322,7 @@ static size_t own_words(char *room, size_t size, const char **words, size_t most
 /* Whether the choice is an interpreter that the event source reads. */
 static bool is_one_interpreter(int choice)
 {
-    return choice == INTERPRETERS_PYTHON || choice == INTERPRETERS_RUBY ||
-           choice == INTERPRETERS_NODE || choice == INTERPRETERS_PHP;
+    return choice > INTERPRETERS_NONE && choice < INTERPRETERS_JAVA;
 }
 
 /* Requested event sources that are not possible, but optional. */
