@@ -64,10 +64,10 @@ int main(int argc, char **argv)
     if (!chart_need(&in_time, 0, in_time.rows, &err))
         return 1;
     step("lanes");
-    if (!tree_init(&down, &shown, TREE_DOWN, 0, ORDER_SIZE, &err) ||
+    const struct tree_options by_size = {.kind = TREE_DOWN, .order = ORDER_SIZE};
+    if (!tree_init(&down, &shown, &by_size, &err) ||
         !chart_of_tree(&heavy, &down, false, &err))
         return 1;
-    chart_sum_up(&heavy, &shown);
     step("heavy");
     printf("boxes %u\n", in_time.count);
     return 0;

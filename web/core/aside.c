@@ -74,6 +74,11 @@ const struct shown *shown_whole(const struct show_settings *settings)
                : NULL;
 }
 
+const struct tree *whole_tree(enum tree_kind kind)
+{
+    return core.shown.borrows ? &aside.trees[kind] : NULL;
+}
+
 void set_aside(void)
 {
     if (!core.shown.p || core.shown.p != whole_profile() || core.shown.changes.made ||

@@ -409,8 +409,8 @@ static bool make_nodes(struct grafting *g)
     const struct shown *s = g->shown;
     g->of_path = arena_zalloc(&g->scratch, s->paths.count, sizeof *g->of_path);
     g->climb = arena_alloc(&g->scratch, s->paths.count * sizeof *g->climb);
-    g->node_of_sample = arena_alloc(g->has_parts ? &g->shown->arena : &g->scratch,
-                                    (s->p->sample_count + 1) * sizeof *g->node_of_sample);
+    g->node_of_sample = arena_zalloc(g->has_parts ? &g->shown->arena : &g->scratch,
+                                     s->p->sample_count + 1, sizeof *g->node_of_sample);
     if (!g->of_path || !g->climb || !g->node_of_sample)
         return false;
     size_t i = 0;
@@ -441,6 +441,9 @@ bool owners_graft(struct shown *s, bool has_parts, shown_add add)
     s->nodes = g.nodes;
     s->node_count = g.count;
     s->label_of_key = NULL;
+    struct nodes nodes = {g.nodes, s->self, g.count, g.node_of_sample,
+                          s->p->sample_count};
+    ok = ok && (!has_parts || nodes_order(&nodes));
     s->node_of_row = has_parts ? g.node_of_sample : NULL;
     arena_deinit(&g.scratch);
     return ok;

@@ -6,88 +6,70 @@
 
 /* --- Coordinates of boxes ---------------------------------------------------------- */
 
-/* Returns by node its depth, with the root's children at 0; NONE if it is not shown.
- * Also counts the boxes of every row, in row_first[row + 1]. */
-static uint32_t *measure_depths(struct chart *c, const struct tree *t,
-                                struct arena *scratch)
-{
-    uint32_t *depth = arena_alloc(scratch, t->count * sizeof *depth);
-    size_t cap = 0;
-    uint32_t *counts = arena_grow(&c->arena, NULL, &cap, 2, sizeof *counts);
-    if (!depth || !counts)
-        return NULL;
-    memset(counts, 0, cap * sizeof *counts);
-    depth[0] = NONE;
-    for (uint32_t n = 1; n < t->count; n++) {
-        uint32_t parent = t->nodes[n].parent;
-        bool gone = (t->total[n] <= 0 && (!t->base_total || t->base_total[n] <= 0)) ||
-                    (parent && depth[parent] == NONE);
-        depth[n] = gone ? NONE : parent ? depth[parent] + 1 : 0;
-        if (gone)
-            continue;
-        size_t before = cap, want = (size_t)depth[n] + 2;
-        uint32_t *grown = arena_grow(&c->arena, counts, &cap, want, sizeof *counts);
-        if (!grown)
-            return NULL;
-        counts = grown;
-        memset(counts + before, 0, (cap - before) * sizeof *counts);
-        counts[depth[n] + 1]++;
-        if (depth[n] + 1 > c->rows)
-            c->rows = depth[n] + 1;
-    }
-    for (uint32_t r = 0; r < c->rows; r++)
-        counts[r + 1] += counts[r];
-    c->row_first = counts;
-    c->row_stop = counts + 1;
-    c->count = counts[c->rows];
-    return depth;
-}
-
 static double width_of(const struct chart *c, const struct tree *t, uint32_t node)
 {
     double weight = c->before ? t->base_total[node] : t->total[node];
     return weight > 0 ? weight : 0;
 }
 
-/* Arranges the boxes row by row: the boxes of a row are in the order of their callers'
- * boxes, so each row is made from the one above it. */
-static void arrange_boxes(struct chart *c, const struct tree *t)
+/* The boxes of the node's children, from x on, become the last ones of their row. Returns the number of
+ * boxes. Nodes without weight are no children. */
+static uint32_t place_children(struct chart *c, const struct tree *t, uint32_t node,
+                               double x, uint32_t count)
 {
     const struct children *k = &t->children;
-    uint32_t next = 0;
-    double x = 0;
-    for (uint32_t i = k->first[0]; i < k->first[1]; i++, next++) {
-        c->node[next] = k->items[i];
-        c->begin[next] = x;
+    for (uint32_t i = k->first[node]; i < k->first[node + 1]; i++, count++) {
+        c->node[count] = k->items[i];
+        c->begin[count] = x;
         x += width_of(c, t, k->items[i]);
-        c->end[next] = x;
+        c->end[count] = x;
     }
-    c->to = width_of(c, t, 0) > x ? width_of(c, t, 0) : x;
-    for (uint32_t box = 0; box < next; box++) {
-        uint32_t node = c->node[box];
-        x = c->begin[box];
-        for (uint32_t i = k->first[node]; i < k->first[node + 1]; i++, next++) {
-            c->node[next] = k->items[i];
-            c->begin[next] = x;
-            x += width_of(c, t, k->items[i]);
-            c->end[next] = x;
-        }
+    return count;
+}
+
+/* Arranges the boxes row by row: the boxes of a row are in the order of their callers'
+ * boxes, so each row is made from the one above it. */
+static bool arrange_boxes(struct chart *c, const struct tree *t)
+{
+    size_t cap = 0;
+    uint32_t box = 0, stop = place_children(c, t, 0, 0, 0);
+    c->to = stop && c->end[stop - 1] > width_of(c, t, 0) ? c->end[stop - 1]
+                                                         : width_of(c, t, 0);
+    for (;; c->rows++) {
+        c->row_first = arena_grow(&c->arena, c->row_first, &cap, (size_t)c->rows + 2,
+                                  sizeof *c->row_first);
+        if (!c->row_first)
+            return false;
+        c->row_first[c->rows] = box;
+        if (box == stop)
+            break;
+        for (c->count = stop; box < stop; box++)
+            c->count = place_children(c, t, c->node[box], c->begin[box], c->count);
+        stop = c->count;
     }
+    c->row_stop = c->row_first + 1;
+    return true;
+}
+
+static uint32_t longest_row(const struct chart *c)
+{
+    uint32_t most = 0;
+    for (uint32_t r = 0; r < c->rows; r++)
+        if (c->row_stop[r] - c->row_first[r] > most)
+            most = c->row_stop[r] - c->row_first[r];
+    return most;
 }
 
 bool chart_of_tree(struct chart *c, const struct tree *t, bool before, struct error *err)
 {
-    struct arena scratch = ARENA_INIT;
     *c = (struct chart){.tree = t, .before = before && t->base_total};
-    bool ok = measure_depths(c, t, &scratch) != NULL;
-    arena_deinit(&scratch);
-    size_t count = c->count;
-    c->begin = arena_alloc(&c->arena, (count + 1) * sizeof *c->begin);
-    c->end = arena_alloc(&c->arena, (count + 1) * sizeof *c->end);
-    c->node = arena_alloc(&c->arena, (count + 1) * sizeof *c->node);
-    if (!ok || !c->node || !c->end || !c->begin)
+    size_t most = (size_t)t->children.first[t->count] + 1;
+    c->begin = arena_alloc(&c->arena, most * sizeof *c->begin);
+    c->end = arena_alloc(&c->arena, most * sizeof *c->end);
+    c->node = arena_alloc(&c->arena, most * sizeof *c->node);
+    if (!c->node || !c->end || !c->begin || !arrange_boxes(c, t))
         return error_memory(err);
-    arrange_boxes(c, t);
+    levels_init(c, longest_row(c));
     c->made = true;
     return true;
 }
@@ -129,12 +111,6 @@ double chart_waits(const struct chart *c, uint32_t box)
 {
     double length = c->end[box] - c->begin[box];
     return c->waited && length > 0 ? (double)c->waited[box] / length : 0;
-}
-
-struct span chart_span(const struct chart *c, const struct shown *s, uint32_t box)
-{
-    uint32_t off = chart_waits(c, box) >= ALL_WAITS ? SPAN_OFF : 0;
-    return (struct span){c->begin[box], c->end[box], box, chart_label(c, s, box) | off};
 }
 
 /* --- Drawing ------------------------------------------------------------------------ */
@@ -190,19 +166,18 @@ static uint32_t tone_in(const struct shown *s, const struct looks *looks,
     return looks->shared[shared];
 }
 
-static uint32_t look_of(const struct row_drawing *d, const struct span *span)
+static uint32_t look_of(const struct row_drawing *d, uint32_t box, string_id label,
+                        bool off)
 {
     const struct chart *c = d->chart;
     const struct shown *s = d->shown;
     const struct looks *looks = d->looks;
     const struct tree *t = c->tree;
-    uint32_t node = t ? c->node[span->box] : 0, kind;
-    string_id label = span->look & ~SPAN_OFF;
-    uint32_t tone =
-        tone_in(s, looks, chart_process(c, s, d->row, span->box), label, &kind);
+    uint32_t node = t ? c->node[box] : 0, kind;
+    uint32_t tone = tone_in(s, looks, chart_process(c, s, d->row, box), label, &kind);
     uint32_t flags = s->marks_of_label[label];
     uint32_t waits = t && t->waiting && !c->before ? waits_of(t, node) : 0;
-    if ((span->look & SPAN_OFF || waits >> 16 & DRAWN_OFF) && kind < KIND_PROCESS)
+    if ((off || waits >> 16 & DRAWN_OFF) && kind < KIND_PROCESS)
         flags |= DRAWN_OFF;
     if (looks->by == TONE_SELF && t && kind < KIND_PROCESS)
         tone = t->total[node] > 0 ? (uint32_t)(t->self[node] / t->total[node] * 255) : 0;
@@ -212,7 +187,7 @@ static uint32_t look_of(const struct row_drawing *d, const struct span *span)
         tone = change_tone(&change);
     }
     if (flags & DRAWN_OFF && c->reasons)
-        tone = c->reasons[c->node[span->box]] - 1U;
+        tone = c->reasons[c->node[box]] - 1U;
     if (looks->matches && looks->matches[label])
         flags |= DRAWN_MATCH;
     if (label && label == looks->same)
@@ -232,13 +207,12 @@ static uint32_t match_among(const struct chart *c, const struct shown *s,
     return 0;
 }
 
-/* The span without its look. */
 static struct span span_at(const struct row_drawing *d, uint32_t at)
 {
     const struct chart *c = d->chart;
     if (d->level)
         return d->level->spans[at];
-    return (struct span){c->begin[at], c->end[at], at, 0};
+    return (struct span){c->begin[at], c->end[at], at};
 }
 
 /* The first from `at` on that begins at or after `edge`, or is at least a pixel wide. */
@@ -283,18 +257,18 @@ static uint32_t draw_span(const struct row_drawing *d, uint32_t at, struct outpu
     }
     left = left < -1 ? -1 : left;
     right = right > w->width + 1 ? w->width + 1 : right;
-    if (!d->level)
-        span = chart_span(d->chart, d->shown, span.box);
-    uint32_t look = look_of(d, &span);
-    if (d->chart->waited && !(span.look & SPAN_OFF) && right - left >= 1)
+    string_id label = chart_label(d->chart, d->shown, span.box);
+    bool off = chart_waits(d->chart, span.box) >= ALL_WAITS;
+    uint32_t look = look_of(d, span.box, label, off);
+    if (d->chart->waited && !off && right - left >= 1)
         look |= (uint32_t)(chart_waits(d->chart, span.box) * 255) << 24;
-    struct drawn_box drawn = {(float)left, (float)(right - left), d->row,
-                              span.box,    span.look & ~SPAN_OFF, look | flags};
+    struct drawn_box drawn = {(float)left, (float)(right - left), d->row, span.box,
+                              label,       look | flags};
     output_bytes(out, (const char *)&drawn, sizeof drawn);
     return at;
 }
 
-static void draw_row(const struct chart *c, const struct shown *s, const struct window *w,
+static void draw_row(struct chart *c, const struct shown *s, const struct window *w,
                      const struct looks *looks, uint32_t row, struct output *out)
 {
     struct row_drawing d = {.chart = c,
@@ -311,7 +285,7 @@ static void draw_row(const struct chart *c, const struct shown *s, const struct 
         at = draw_span(&d, at, out);
 }
 
-void chart_draw(const struct chart *c, const struct shown *s, const struct window *w,
+void chart_draw(struct chart *c, const struct shown *s, const struct window *w,
                 const struct looks *looks, struct output *out)
 {
     if (w->width <= 0 || !(w->to > w->from))

@@ -252,9 +252,28 @@ frame_id frame_in(const struct shown *s, string_id process, string_id label);
 typedef void (*shown_add)(struct shown *s, const struct sample *sample, uint32_t node);
 bool owners_graft(struct shown *s, bool has_parts, shown_add add);
 
-/* `label` is the function of TREE_CALLERS and TREE_CALLEES. */
-bool tree_init(struct tree *t, const struct shown *s, enum tree_kind kind,
-               string_id label, enum tree_order order, struct error *err);
+/* node_order.c: nodes with their weights, and the nodes of rows of samples. */
+struct nodes {
+    struct trie_node *nodes; /* a parent comes before its children */
+    double *self;
+    size_t count;
+    uint32_t *of_row;
+    size_t row_count;
+};
+
+/* Puts the nodes in the order in which a chart reads them. False if out of memory. */
+bool nodes_order(struct nodes *n);
+
+struct tree_options {
+    enum tree_kind kind;
+    string_id label; /* the function of TREE_CALLERS and TREE_CALLEES */
+    enum tree_order order;
+    const struct tree
+        *whole; /* of the same kind, of the profile of which s is a part; or NULL */
+};
+
+bool tree_init(struct tree *t, const struct shown *s, const struct tree_options *o,
+               struct error *err);
 void tree_deinit(struct tree *t);
 
 static inline string_id tree_label(const struct tree *t, uint32_t node)
@@ -283,20 +302,17 @@ bool slices_sort(struct slice *slices, size_t count);
 
 /* --- chart.c: boxes in rows -------------------------------------------------------- */
 
-#define SPAN_OFF 0x80000000U /* the thread waits in all of it */
-#define ALL_WAITS 0.995      /* the share from which a box is drawn as waiting */
+#define ALL_WAITS 0.995 /* the share from which a box is drawn as waiting */
 
 /* level.c: rows with many boxes at low zoom. Boxes that begin in the same cell of the
  * axis and are narrower than a cell are one span. It covers the boxes from `box` to
- * that of the next span in the row, and has the label of the first. */
+ * that of the next span in the row, and looks like the first. */
 struct level {
     double cell;
-    uint32_t *row_first, *row_stop; /* an empty row has no spans in this level */
+    uint32_t *row_first, *row_stop; /* NONE: not made yet; an empty row has no spans */
     struct span {
         double begin, end;
         uint32_t box;
-        uint32_t look; /* the label, and SPAN_OFF; copied here because the boxes' data is
-                          scattered */
     } * spans;
     size_t count, cap;
 };
@@ -358,7 +374,7 @@ static inline bool chart_has(const struct chart *c, uint32_t box)
 bool chart_of_time(struct chart *c, const struct shown *s, const struct profile *rows,
                    const struct row_index *index, struct error *err);
 
-/* Makes the boxes of the rows from `first` to `last` and their levels, if they are not made yet. What
+/* Makes the boxes of the rows from `first` to `last`, if they are not made yet. What
  * `shown` had of labels and paths must still be there and, by time, its samples and their index. */
 bool chart_need(struct chart *c, uint32_t first, uint32_t last, struct error *err);
 
@@ -369,17 +385,12 @@ void chart_of_time_deinit(struct chart *c);
 bool reasons_make(struct chart *c, const struct shown *s);
 void chart_deinit(struct chart *c);
 
-/* Prepares levels for rows of at most `most` boxes. Then adds the rows from `first` to `last` to them,
- * once; fewer if out of memory. */
+/* Prepares levels for rows of at most `most` boxes. */
 void levels_init(struct chart *c, uint32_t most);
-void levels_add(struct chart *c, const struct shown *s, uint32_t first, uint32_t last);
-
-/* Both for all rows of a chart of a tree. */
-void chart_sum_up(struct chart *c, const struct shown *s);
 
 /* The coarsest level of the row whose cells are not wider than a pixel; NULL: the
- * boxes. */
-const struct level *chart_level(const struct chart *c, uint32_t row, double pixel);
+ * boxes. The row's part of a level is made when it is first needed. */
+const struct level *chart_level(struct chart *c, uint32_t row, double pixel);
 
 /* The first span of the row that ends after x; the row's end if there is none. */
 uint32_t level_find(const struct level *l, uint32_t row, double x);
@@ -395,9 +406,6 @@ string_id chart_process(const struct chart *c, const struct shown *s, uint32_t r
 
 /* The part of a box that waits: from 0 to 1. */
 double chart_waits(const struct chart *c, uint32_t box);
-
-/* A single box as a span. */
-struct span chart_span(const struct chart *c, const struct shown *s, uint32_t box);
 
 /* A box as the page draws it. */
 struct drawn_box {
@@ -439,8 +447,8 @@ struct looks {
     string_id same; /* the selected function */
 };
 
-/* Writes the visible boxes; those that share a pixel are drawn as one. */
-void chart_draw(const struct chart *c, const struct shown *s, const struct window *w,
+/* Writes the visible boxes; those that share a pixel are drawn as one. The chart may get levels. */
+void chart_draw(struct chart *c, const struct shown *s, const struct window *w,
                 const struct looks *looks, struct output *out);
 
 /* --- functions.c: the table of functions, and the search --------------------------- */

@@ -2,24 +2,12 @@
 /* Boxes at low zoom: rows with many boxes are summed up, level by level, so that
  * drawing visits only what is drawn and not every box. */
 #include "web/core/core.h"
+#include <math.h>
 
 #define BUSY 4096 /* minimum boxes of a row that is summed up */
 #define BOXES_A_CELL 8
 #define COARSER 4 /* the ratio of a level's cells to those of the level below */
 #define CELLS_LEAST 512
-
-struct finer {
-    const struct chart *chart;
-    const struct level *below; /* NULL: the boxes */
-};
-
-/* The span of a box, without its look, which is rarely needed. */
-static struct span span_of(const struct finer *s, uint32_t i)
-{
-    if (s->below)
-        return s->below->spans[i];
-    return (struct span){s->chart->begin[i], s->chart->end[i], i, 0};
-}
 
 static bool append(struct level *l, struct arena *a, const struct span *span)
 {
@@ -31,47 +19,34 @@ static bool append(struct level *l, struct arena *a, const struct span *span)
     return true;
 }
 
-/* One row: boxes that begin in the same cell and are narrower than it become one span.
- * A row that does not get much shorter is omitted, and the levels below are used. */
-static bool sum_up_row(struct chart *c, const struct shown *shown, struct level *l,
-                       const struct finer *from, uint32_t first, uint32_t stop)
+/* Boxes of the row that begin in the same cell and are narrower than it become one span. */
+static bool sum_up(struct level *l, struct chart *c, uint32_t row)
 {
-    size_t before = l->count;
-    int64_t open = -1; /* the cell in which the last span may grow */
-    for (uint32_t i = first; i < stop; i++) {
-        struct span span = span_of(from, i);
-        int64_t cell = (int64_t)(span.begin / l->cell);
-        bool narrow = span.end - span.begin < l->cell;
-        if (narrow && cell == open) {
-            l->spans[l->count - 1].end = span.end;
+    double edge = 0; /* of the cell in which the last span may grow */
+    for (uint32_t box = c->row_first[row]; box < c->row_stop[row]; box++) {
+        bool narrow = c->end[box] - c->begin[box] < l->cell;
+        if (narrow && c->begin[box] < edge) {
+            l->spans[l->count - 1].end = c->end[box];
             continue;
         }
-        if (!from->below)
-            span = chart_span(c, shown, i);
+        struct span span = {c->begin[box], c->end[box], box};
         if (!append(l, &c->arena, &span))
             return false;
-        open = narrow ? cell : -1;
+        edge = narrow ? (floor(span.begin / l->cell) + 1) * l->cell : 0;
     }
-    if (l->count - before > (stop - first) / 2)
-        l->count = before;
     return true;
 }
 
-static bool add_row(struct chart *c, const struct shown *shown, struct level *l,
-                    uint32_t row)
+/* A row that does not get much shorter, or for which there is no memory, is omitted: a finer level is
+ * used. */
+static void add_row(struct level *l, struct chart *c, uint32_t row)
 {
-    struct finer from = {c, chart_level(c, row, l->cell)};
-    uint32_t first = (from.below ? from.below->row_first : c->row_first)[row];
-    uint32_t stop = (from.below ? from.below->row_stop : c->row_stop)[row];
-    uint32_t begin = (uint32_t)l->count;
-    if (c->row_stop[row] - c->row_first[row] < BUSY)
-        return true;
-    bool ok = sum_up_row(c, shown, l, &from, first, stop);
-    if (!ok)
-        l->count = begin; /* the level below is used */
-    l->row_first[row] = begin;
+    size_t before = l->count;
+    if (!sum_up(l, c, row) ||
+        l->count - before > (c->row_stop[row] - c->row_first[row]) / 2)
+        l->count = before;
+    l->row_first[row] = (uint32_t)before;
     l->row_stop[row] = (uint32_t)l->count;
-    return ok;
 }
 
 void levels_init(struct chart *c, uint32_t most)
@@ -82,38 +57,26 @@ void levels_init(struct chart *c, uint32_t most)
     for (; c->level_count < LEVELS_MAX && cells >= CELLS_LEAST; cells /= COARSER) {
         struct level *l = &c->levels[c->level_count];
         *l = (struct level){.cell = c->to / cells};
-        l->row_first = arena_zalloc(&c->arena, 2 * (size_t)c->rows, sizeof *l->row_first);
+        l->row_first = arena_alloc(&c->arena, 2 * (size_t)c->rows * sizeof *l->row_first);
         if (!l->row_first)
             return;
+        memset(l->row_first, 0xff, c->rows * sizeof *l->row_first); /* NONE */
         l->row_stop = l->row_first + c->rows;
         c->level_count++;
     }
 }
 
-/* Level by level, so that each is made of the one below it. */
-void levels_add(struct chart *c, const struct shown *s, uint32_t first, uint32_t last)
+const struct level *chart_level(struct chart *c, uint32_t row, double pixel)
 {
-    for (unsigned i = 0; i < c->level_count; i++)
-        for (uint32_t row = first; row < last; row++)
-            if (!add_row(c, s, &c->levels[i], row))
-                return;
-}
-
-void chart_sum_up(struct chart *c, const struct shown *s)
-{
-    uint32_t most = 0;
-    for (uint32_t r = 0; r < c->rows; r++)
-        if (c->row_stop[r] - c->row_first[r] > most)
-            most = c->row_stop[r] - c->row_first[r];
-    levels_init(c, most);
-    levels_add(c, s, 0, c->rows);
-}
-
-const struct level *chart_level(const struct chart *c, uint32_t row, double pixel)
-{
+    if (c->row_stop[row] - c->row_first[row] < BUSY)
+        return NULL;
     for (unsigned i = c->level_count; i-- > 0;) {
-        const struct level *l = &c->levels[i];
-        if (l->cell <= pixel && l->row_stop[row] > l->row_first[row])
+        struct level *l = &c->levels[i];
+        if (l->cell > pixel)
+            continue;
+        if (l->row_first[row] == NONE)
+            add_row(l, c, row);
+        if (l->row_stop[row] > l->row_first[row])
             return l;
     }
     return NULL;

@@ -192,8 +192,9 @@ bool need_tree(enum tree_kind kind)
     struct tree *t = &core.trees[kind];
     if (!need_shown())
         return false;
-    return t->made ||
-           tree_init(t, &core.shown, kind, core.chosen, core.orders[kind], &core.err);
+    const struct tree_options options = {kind, core.chosen, core.orders[kind],
+                                         whole_tree(kind)};
+    return t->made || tree_init(t, &core.shown, &options, &core.err);
 }
 
 /* The shown profile with its samples. */
@@ -227,8 +228,6 @@ bool need_chart(uint32_t kind)
         return false;
     if (kind == TREE_CALLEES && core.shown.owner_count)
         chart_hide_outermost(c); /* the processes are below the callers */
-    if (kind != CHART_TIME)
-        chart_sum_up(c, &core.shown);
     bool waits = kind == CHART_TIME ? c->waits : core.trees[tree].waiting != NULL;
     return !waits || reasons_make(c, &core.shown) || error_memory(&core.err);
 }

@@ -99,6 +99,9 @@ void forget_unused_aside(void);
 /* How the whole profile is shown with these settings; NULL: that is not known. set_aside moves it. */
 const struct shown *shown_whole(const struct show_settings *settings);
 
+/* The tree of the whole profile while a part of it is shown; NULL: there is none. */
+const struct tree *whole_tree(enum tree_kind kind);
+
 /* Selects the function of TREE_CALLERS and TREE_CALLEES; 0: none. */
 void choose_label(string_id label);
 

@@ -521,7 +521,6 @@ static bool make_lane(struct clock *k, struct lane *lane)
     k->filling = true;
     run_lane(k);
     lane->made = true;
-    levels_add(c, k->shown, lane->row, lane->row + lane->rows);
     return true;
 }
 

@@ -410,11 +410,37 @@ static double *add_up(struct tree *t, const double *self)
 }
 
 /* A node without weight is not shown. */
+static bool is_shown(const struct tree *t, uint32_t node)
+{
+    return t->total[node] > 0 || (t->base_total && t->base_total[node] > 0);
+}
+
 static uint32_t parent_shown(const void *context, uint32_t node)
 {
     const struct tree *t = context;
-    bool weighs = t->total[node] > 0 || (t->base_total && t->base_total[node] > 0);
-    return weighs ? t->nodes[node].parent : NONE;
+    return is_shown(t, node) ? t->nodes[node].parent : NONE;
+}
+
+/* The children that are shown, from those of `whole`. False if it lacks some, or out of memory. */
+static bool children_of_whole(struct tree *t, const struct tree *whole)
+{
+    const struct children *from = &whole->children;
+    struct children *c = &t->children;
+    uint32_t used = 0, shown = 0;
+    for (uint32_t n = 1; n < t->count; n++)
+        shown += is_shown(t, n);
+    c->first = arena_alloc(&t->arena, (t->count + 2) * sizeof *c->first);
+    c->items = arena_alloc(&t->arena, ((size_t)shown + 1) * sizeof *c->items);
+    if (!c->first || !c->items)
+        return false;
+    for (uint32_t n = 0; n < t->count; n++) {
+        c->first[n] = used;
+        for (uint32_t i = from->first[n]; i < from->first[n + 1]; i++)
+            if (is_shown(t, from->items[i]))
+                c->items[used++] = from->items[i];
+    }
+    c->first[t->count] = c->first[t->count + 1] = used;
+    return used == shown;
 }
 
 static double larger(const struct tree *t, uint32_t node)
@@ -425,7 +451,8 @@ static double larger(const struct tree *t, uint32_t node)
 
 static bool before_by_size(const void *context, uint32_t a, uint32_t b)
 {
-    return larger(context, a) > larger(context, b);
+    double left = larger(context, a), right = larger(context, b);
+    return left > right || (left == right && a < b);
 }
 
 struct named {
@@ -440,11 +467,13 @@ static bool before_by_name(const void *context, uint32_t a, uint32_t b)
                        strings_get(n->labels, tree_label(n->tree, b))) < 0;
 }
 
-static bool sort_children(struct tree *t, const struct shown *s, enum tree_order order)
+static bool sort_children(struct tree *t, const struct shown *s, const struct tree *whole,
+                          enum tree_order order)
 {
     struct children *c = &t->children;
     struct named named = {t, &s->paths.labels};
-    if (!children_init(c, &t->arena, t->count, parent_shown, t))
+    bool known = whole && order != ORDER_CAME && children_of_whole(t, whole);
+    if (!known && !children_init(c, &t->arena, t->count, parent_shown, t))
         return false;
     if (order == ORDER_CAME)
         return true;
@@ -478,18 +507,20 @@ static bool name_processes(struct tree *t, const struct shown *s)
     return t->process != NULL;
 }
 
-bool tree_init(struct tree *t, const struct shown *s, enum tree_kind kind,
-               string_id label, enum tree_order order, struct error *err)
+bool tree_init(struct tree *t, const struct shown *s, const struct tree_options *o,
+               struct error *err)
 {
     struct growing g = {.tree = t, .shown = s};
     *t = (struct tree){0};
-    bool ok = kind == TREE_DOWN ? take_nodes(&g) : grow(&g, kind, label);
+    bool ok = o->kind == TREE_DOWN ? take_nodes(&g) : grow(&g, o->kind, o->label);
     ok = ok && (t->total = add_up(t, t->self)) != NULL;
     if (ok && s->base_self)
         ok = (t->base_total = add_up(t, t->base_self)) != NULL;
     if (ok && g.waiting)
         ok = (t->waiting = add_up(t, g.waiting)) != NULL;
-    ok = ok && name_processes(t, s) && sort_children(t, s, order);
+    bool same = o->whole && o->whole->made && o->whole->nodes == t->nodes;
+    ok = ok && name_processes(t, s) &&
+         sort_children(t, s, same ? o->whole : NULL, o->order);
     t->made = ok;
     return t->made || error_memory(err);
 }
