@@ -39,9 +39,10 @@ struct thread_track {
     uint64_t samples; /* of all events */
 };
 
-/* For low zoom: values by layer and by equal parts of the axis. None where the turns are few. */
+/* For low zoom: equal parts of the axis. None where the turns are few. */
 struct cells {
-    float *layers;
+    double *before;           /* by layer: ns before each cell; one more at the end */
+    float *process, *longest; /* of a CPU: the process with the longest turn; its ns */
     uint32_t count;
 };
 
@@ -68,7 +69,7 @@ struct turn {
 struct cpu_track {
     uint32_t cpu;
     uint32_t first, stop; /* its turns */
-    struct cells cells;   /* ns in use; the process with the longest turn; its ns */
+    struct cells cells;   /* ns in use */
     double time;          /* ns */
 };
 

@@ -26,6 +26,7 @@ struct tracks_window {
     uint32_t columns;
     struct columns *sums; /* by layer; all 0 between two tracks */
     float *longest;       /* ns by column: of the longest turn on a CPU */
+    double *weights;      /* by process: of its threads' samples; below 0: not known */
 };
 
 /* The last interval that begins at or before x, from `at` on: exponential search first,
@@ -47,6 +48,43 @@ static uint32_t advance(const struct interval *items, uint32_t at, uint32_t stop
             high = middle;
     }
     return low - 1;
+}
+
+/* The times of a thread are more or less evenly spread: narrows the range in which the first one
+ * is that does not begin before x. */
+static void guess(const struct interval *items, double x, uint32_t *low, uint32_t *high)
+{
+    double begin = items[*low].begin, end = items[*high - 1].begin;
+    uint32_t at = *low + (uint32_t)((x - begin) / (end - begin) * (*high - *low - 1));
+    uint32_t step = 4;
+    if (items[at].begin < x) {
+        for (*low = at; *high - at > step && items[at + step].begin < x; step *= 2)
+            *low = at + step;
+        *high = *high - at > step ? at + step : *high;
+    } else {
+        for (*high = at; at - *low > step && !(items[at - step].begin < x); step *= 2)
+            *high = at - step;
+        *low = at - *low > step ? at - step : *low;
+    }
+}
+
+/* The first item that does not begin before x; `high` if all do. */
+static uint32_t first_from(const struct interval *items, uint32_t low, uint32_t high,
+                           double x)
+{
+    if (low == high || !(items[low].begin < x))
+        return low;
+    if (items[high - 1].begin < x)
+        return high;
+    guess(items, x, &low, &high);
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (items[middle].begin < x)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /* ns of the activity before x; `at` is the last interval that begins at or before x. */
@@ -99,7 +137,9 @@ static double cover(const struct tracks *t, enum activity kind,
     uint32_t stop = thread->stop[kind];
     if (thread->first[kind] == stop)
         return 0;
-    uint32_t at = advance(items, thread->first[kind], stop, w->from);
+    uint32_t at = first_from(items, thread->first[kind], stop, w->from);
+    if (at > thread->first[kind] && (at == stop || items[at].begin > w->from))
+        at--; /* it may be in progress */
     uint32_t last = advance(items, at, stop, w->to);
     if (last - at > w->columns * INTERVALS_A_SEARCH)
         cover_by_sums(items, at, stop, w, to);
@@ -110,48 +150,30 @@ static double cover(const struct tracks *t, enum activity kind,
     return sum_before(items, last, w->to) - sum_before(items, at, w->from);
 }
 
-/* The samples of a thread are more or less evenly spread: narrows the range in which the first one
- * is that does not begin before x. */
-static void guess(const struct interval *items, double x, uint32_t *low, uint32_t *high)
-{
-    double begin = items[*low].begin, end = items[*high - 1].begin;
-    uint32_t at = *low + (uint32_t)((x - begin) / (end - begin) * (*high - *low - 1));
-    uint32_t step = 4;
-    if (items[at].begin < x) {
-        for (*low = at; *high - at > step && items[at + step].begin < x; step *= 2)
-            *low = at + step;
-        *high = *high - at > step ? at + step : *high;
-    } else {
-        for (*high = at; at - *low > step && !(items[at - step].begin < x); step *= 2)
-            *high = at - step;
-        *low = at - *low > step ? at - step : *low;
-    }
-}
-
-/* The sum of the weights of the thread's samples before x. */
-static double weight_before(const struct tracks *t, const struct thread_track *thread,
-                            double x)
-{
-    uint32_t low = thread->first_weight, high = thread->stop_weight;
-    if (low == high || !(t->weights[low].begin < x))
-        return t->weights[low].sum;
-    if (t->weights[high - 1].begin < x)
-        return t->weights[high].sum;
-    guess(t->weights, x, &low, &high);
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (t->weights[middle].begin < x)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return t->weights[low].sum;
-}
-
+/* The weights of the thread's samples in the window. */
 static double weight_in(const struct tracks *t, const struct thread_track *thread,
                         const struct tracks_window *w)
 {
-    return weight_before(t, thread, w->to) - weight_before(t, thread, w->from);
+    if (w->from <= 0 && w->to >= t->to)
+        return thread->cpu_time;
+    uint32_t low = thread->first_weight, high = thread->stop_weight;
+    uint32_t from = first_from(t->weights, low, high, w->from);
+    return t->weights[first_from(t->weights, from, high, w->to)].sum -
+           t->weights[from].sum;
+}
+
+/* The machine and its processes in one picture have the same threads. */
+static double weight_of(const struct tracks *t, size_t process,
+                        const struct tracks_window *w)
+{
+    const struct process_track *of = &t->processes[process];
+    if (w->weights[process] >= 0)
+        return w->weights[process];
+    double sum = 0;
+    for (uint32_t i = 0; i < of->count; i++)
+        sum += weight_in(t, &t->threads[of->first + i], w);
+    w->weights[process] = sum;
+    return sum;
 }
 
 static bool is_waiting(unsigned activity)
@@ -159,16 +181,16 @@ static bool is_waiting(unsigned activity)
     return activity != ACTIVITY_SLEEP && activity != ACTIVITY_RUNNING;
 }
 
-/* All activities of a thread; adds its times. */
-static void cover_thread(const struct tracks *t, const struct thread_track *thread,
-                         const struct tracks_window *w, double *time)
+/* All activities of a thread; returns the time of its waits. */
+static double cover_thread(const struct tracks *t, const struct thread_track *thread,
+                           const struct tracks_window *w)
 {
+    double waits = 0;
     for (unsigned k = 0; k < ACTIVITY_COUNT; k++) {
         double ns = cover(t, (enum activity)k, thread, w, &w->sums[k]);
-        if (is_waiting(k))
-            time[1] += ns;
+        waits += is_waiting(k) ? ns : 0;
     }
-    time[0] += weight_in(t, thread, w);
+    return waits;
 }
 
 /* The first turn that ends after x. */
@@ -270,17 +292,28 @@ static double in_cells(const struct tracks *t, const struct cells *cells, double
     return cell < cells->count ? cell : cells->count;
 }
 
-/* The ns of a layer between two times in cells. In a cell they are evenly spread. */
-static double cell_sum(const struct cells *cells, unsigned layer, double from, double to)
+/* The ns of a layer before a time in cells. In a cell they are evenly spread. */
+static double ns_before(const struct cells *cells, unsigned layer, double at)
 {
-    const float *ns = cells->layers + (size_t)layer * cells->count;
-    uint32_t first = (uint32_t)from, stop = (uint32_t)to;
-    float whole = 0;
-    for (uint32_t i = first; i < stop; i++)
-        whole += ns[i];
-    double before = first < cells->count ? (from - first) * ns[first] : 0;
-    double rest = stop < cells->count ? (to - stop) * ns[stop] : 0;
-    return whole - before + rest;
+    const double *before = cells->before + (size_t)layer * (cells->count + 1);
+    uint32_t cell = (uint32_t)at;
+    if (cell >= cells->count)
+        return before[cells->count];
+    return before[cell] + (at - cell) * (before[cell + 1] - before[cell]);
+}
+
+/* The ns of a layer by column; returns their sum. */
+static double draw_layer(const struct tracks *t, const struct cells *cells,
+                         unsigned layer, const struct tracks_window *w, float *columns)
+{
+    double first = ns_before(cells, layer, in_cells(t, cells, w->from)), before = first;
+    for (uint32_t c = 0; c < w->columns; c++) {
+        double at = in_cells(t, cells, w->from + (c + 1) * w->column);
+        double now = ns_before(cells, layer, at);
+        columns[c] = (float)(now - before);
+        before = now;
+    }
+    return before - first;
 }
 
 /* Whether the edge of a column would be wrong by at most one of CELLS_A_COLUMN parts of it. */
@@ -290,58 +323,44 @@ static bool are_fine(const struct tracks *t, const struct cells *cells,
     return cells->count && w->column >= CELLS_A_COLUMN * (t->to / cells->count);
 }
 
-/* The layers of a track by its cells. False if they are too coarse for the window. */
-static bool draw_cells(const struct tracks *t, const struct cells *cells, unsigned count,
-                       const struct tracks_window *w, float *layers)
-{
-    if (!are_fine(t, cells, w))
-        return false;
-    double from = in_cells(t, cells, w->from);
-    for (uint32_t c = 0; c < w->columns; c++) {
-        double to = in_cells(t, cells, w->from + (c + 1) * w->column);
-        for (unsigned l = 0; l < count; l++)
-            layers[(size_t)l * w->columns + c] = (float)cell_sum(cells, l, from, to);
-        from = to;
-    }
-    return true;
-}
-
 static void draw_machine(const struct tracks *t, const struct tracks_window *w,
                          float *layers, double *time)
 {
-    if (!draw_cells(t, &t->cells, MACHINE_LAYERS, w, layers))
+    if (!are_fine(t, &t->cells, w))
         cover_machine(t, w, layers);
-    for (size_t i = 0; i < t->thread_count; i++)
-        time[0] += weight_in(t, &t->threads[i], w);
+    else
+        for (unsigned l = 0; l < MACHINE_LAYERS; l++)
+            draw_layer(t, &t->cells, l, w, layers + (size_t)l * w->columns);
+    for (size_t i = 0; i < t->process_count; i++)
+        time[0] += weight_of(t, i, w);
 }
 
 /* By cells, the time of waiting is off by at most a cell at both ends of the window. */
-static void draw_process(const struct tracks *t, const struct process_track *process,
+static void draw_process(const struct tracks *t, uint32_t index,
                          const struct tracks_window *w, float *layers, double *time)
 {
-    const struct thread_track *threads = &t->threads[process->first];
-    if (!draw_cells(t, &process->cells, ACTIVITY_COUNT, w, layers)) {
+    const struct process_track *process = &t->processes[index];
+    time[0] = weight_of(t, index, w);
+    if (!are_fine(t, &process->cells, w)) {
         for (uint32_t i = 0; i < process->count; i++)
-            cover_thread(t, &threads[i], w, time);
+            time[1] += cover_thread(t, &t->threads[process->first + i], w);
         end_columns(w, ACTIVITY_COUNT, layers);
         return;
     }
-    for (uint32_t i = 0; i < process->count; i++)
-        time[0] += weight_in(t, &threads[i], w);
-    for (unsigned k = 0; k < ACTIVITY_COUNT; k++)
-        for (uint32_t c = 0; is_waiting(k) && c < w->columns; c++)
-            time[1] += layers[(size_t)k * w->columns + c];
+    for (unsigned k = 0; k < ACTIVITY_COUNT; k++) {
+        double ns = draw_layer(t, &process->cells, k, w, layers + (size_t)k * w->columns);
+        time[1] += is_waiting(k) ? ns : 0;
+    }
 }
 
 /* The process of the longest turn in any of the cells; `process` if there is none. */
 static float longest_in(const struct cells *cells, double from, double to, float process)
 {
-    const float *of = cells->layers + cells->count, *longest = of + cells->count;
     float most = 0;
     for (uint32_t i = (uint32_t)from; i < cells->count && i < to; i++)
-        if (longest[i] > most) {
-            most = longest[i];
-            process = of[i];
+        if (cells->longest[i] > most) {
+            most = cells->longest[i];
+            process = cells->process[i];
         }
     return process;
 }
@@ -355,12 +374,10 @@ static void draw_cpu(const struct tracks *t, const struct cpu_track *cpu,
         cover_cpu(t, cpu, w, layers, time);
         return;
     }
+    time[0] = draw_layer(t, cells, 0, w, layers);
     for (uint32_t c = 0; c < w->columns; c++) {
         double to = in_cells(t, cells, w->from + (c + 1) * w->column);
-        double ns = cell_sum(cells, 0, from, to);
-        layers[c] = (float)ns;
         layers[w->columns + c] = longest_in(cells, from, to, 0);
-        time[0] += ns;
         from = to;
     }
 }
@@ -412,10 +429,11 @@ static void draw_track(const struct tracks *t, uint32_t track,
         draw_machine(t, w, layers, time);
         break;
     case TRACK_PROCESS:
-        draw_process(t, &t->processes[index], w, layers, time);
+        draw_process(t, index, w, layers, time);
         break;
     case TRACK_THREAD:
-        cover_thread(t, &t->threads[index], w, time);
+        time[0] = weight_in(t, &t->threads[index], w);
+        time[1] = cover_thread(t, &t->threads[index], w);
         end_columns(w, scaled, layers);
         break;
     case TRACK_MEMORY:
@@ -458,70 +476,116 @@ static uint32_t cells_most(size_t tracks)
                                : (uint32_t)each;
 }
 
-/* Makes cells, as many as are useful or possible, and their window. False if out of memory. */
-static bool begin_cells(struct tracks *t, struct cells *cells, size_t useful,
-                        size_t tracks, unsigned layers, struct tracks_window *w,
-                        struct arena *a)
+/* A window with a column for each cell, and its layers, which are empty. */
+struct cell_window {
+    struct arena arena;
+    struct tracks_window window; /* no columns: there are no cells */
+    float *layers;
+};
+
+/* As many cells as are useful or possible. False if out of memory. */
+static bool begin_cells(struct cell_window *of, const struct tracks *t, size_t useful,
+                        size_t tracks, unsigned layers)
 {
     uint32_t most = cells_most(tracks);
     uint32_t count = useful < most ? (uint32_t)useful : most;
-    *w = (struct tracks_window){.to = t->to, .columns = count};
+    *of = (struct cell_window){.window = {.to = t->to}};
     if (!count || !(t->to / count > 0))
         return true;
-    cells->layers =
-        arena_zalloc(&t->arena, (size_t)layers * count, sizeof *cells->layers);
-    if (!cells->layers || !init_window(w, a))
+    of->window.columns = count;
+    of->layers = arena_zalloc(&of->arena, (size_t)layers * count, sizeof *of->layers);
+    return of->layers && init_window(&of->window, &of->arena);
+}
+
+/* Makes cells of the layers, and frees the window. False if out of memory. */
+static bool end_cells(struct cell_window *of, struct tracks *t, struct cells *cells,
+                      unsigned layers)
+{
+    uint32_t count = of->window.columns;
+    double *before =
+        arena_alloc(&t->arena, (size_t)layers * (count + 1) * sizeof *before);
+    cells->before = before;
+    for (unsigned l = 0; before && l < layers; l++) {
+        *before++ = 0;
+        for (uint32_t c = 0; c < count; c++, before++)
+            *before = before[-1] + (double)of->layers[(size_t)l * count + c];
+    }
+    cells->count = before ? count : 0;
+    arena_deinit(&of->arena);
+    return before != NULL;
+}
+
+/* Those of the machine. */
+static bool make_machine_cells(struct tracks *t, size_t turns)
+{
+    struct cell_window w;
+    if (!begin_cells(&w, t, turns / TURNS_A_CELL, 1, MACHINE_LAYERS)) {
+        arena_deinit(&w.arena);
         return false;
-    cells->count = count;
-    return true;
+    }
+    if (!w.window.columns)
+        return true;
+    cover_machine(t, &w.window, w.layers);
+    return end_cells(&w, t, &t->cells, MACHINE_LAYERS);
+}
+
+static bool make_cpu_cells(struct tracks *t, struct cpu_track *cpu)
+{
+    struct cell_window w;
+    struct cells *cells = &cpu->cells;
+    double time = 0;
+    bool ok =
+        begin_cells(&w, t, (cpu->stop - cpu->first) / TURNS_A_CELL, t->cpu_count, 2);
+    size_t count = w.window.columns;
+    if (ok && !count)
+        return true;
+    cells->longest = arena_alloc(&t->arena, 2 * count * sizeof *cells->longest);
+    if (!ok || !cells->longest) {
+        arena_deinit(&w.arena);
+        return false;
+    }
+    w.window.longest = cells->longest;
+    cells->process = cells->longest + count;
+    cover_cpu(t, cpu, &w.window, w.layers, &time);
+    memcpy(cells->process, w.layers + count, count * sizeof *cells->process);
+    return end_cells(&w, t, cells, 1);
 }
 
 bool tracks_make_cells(struct tracks *t)
 {
-    struct arena a = ARENA_INIT;
-    struct tracks_window w;
     size_t turns = 0;
     for (size_t i = 0; i < t->cpu_count; i++)
         turns += t->cpus[i].stop - t->cpus[i].first;
     for (size_t i = 0; !t->cpu_count && i < t->thread_count; i++)
         turns +=
             t->threads[i].stop[ACTIVITY_RUNNING] - t->threads[i].first[ACTIVITY_RUNNING];
-    bool ok = begin_cells(t, &t->cells, turns / TURNS_A_CELL, 1, MACHINE_LAYERS, &w, &a);
-    if (t->cells.count)
-        cover_machine(t, &w, t->cells.layers);
-    for (size_t i = 0; ok && i < t->cpu_count; i++) {
-        struct cpu_track *cpu = &t->cpus[i];
-        double time = 0;
-        ok = begin_cells(t, &cpu->cells, (cpu->stop - cpu->first) / TURNS_A_CELL,
-                         t->cpu_count, 3, &w, &a);
-        if (!cpu->cells.count)
-            continue;
-        w.longest = cpu->cells.layers + (size_t)2 * cpu->cells.count;
-        cover_cpu(t, cpu, &w, cpu->cells.layers, &time);
-    }
-    arena_deinit(&a);
+    bool ok = make_machine_cells(t, turns);
+    for (size_t i = 0; ok && i < t->cpu_count; i++)
+        ok = make_cpu_cells(t, &t->cpus[i]);
     return ok;
 }
 
 static bool make_process_cells(struct tracks *t, struct process_track *process,
-                               size_t tracks, struct arena *a)
+                               size_t tracks)
 {
-    const struct thread_track *threads = &t->threads[process->first];
-    struct tracks_window w;
+    struct cell_window w;
     size_t intervals = 0;
     for (uint32_t i = 0; i < process->count; i++)
         for (unsigned k = 0; k < ACTIVITY_COUNT; k++)
-            intervals += threads[i].stop[k] - threads[i].first[k];
+            intervals += t->threads[process->first + i].stop[k] -
+                         t->threads[process->first + i].first[k];
     if (intervals < INTERVALS_LEAST)
         return true;
-    if (!begin_cells(t, &process->cells, intervals, tracks, ACTIVITY_COUNT, &w, a))
+    if (!begin_cells(&w, t, intervals, tracks, ACTIVITY_COUNT)) {
+        arena_deinit(&w.arena);
         return false;
-    double time[2];
-    for (uint32_t i = 0; process->cells.count && i < process->count; i++)
-        cover_thread(t, &threads[i], &w, time);
-    if (process->cells.count)
-        end_columns(&w, ACTIVITY_COUNT, process->cells.layers);
-    return true;
+    }
+    if (!w.window.columns)
+        return true;
+    for (uint32_t i = 0; i < process->count; i++)
+        cover_thread(t, &t->threads[process->first + i], &w.window);
+    end_columns(&w.window, ACTIVITY_COUNT, w.layers);
+    return end_cells(&w, t, &process->cells, ACTIVITY_COUNT);
 }
 
 bool tracks_prepare(struct tracks *t)
@@ -531,11 +595,8 @@ bool tracks_prepare(struct tracks *t)
     bool ok = true;
     if (!t->timed || t->prepared)
         return true;
-    for (size_t i = 0; ok && i < count; i++) {
-        struct arena a = ARENA_INIT;
-        ok = make_process_cells(t, &t->processes[i], count, &a);
-        arena_deinit(&a);
-    }
+    for (size_t i = 0; ok && i < count; i++)
+        ok = make_process_cells(t, &t->processes[i], count);
     t->prepared = ok;
     return ok;
 }
@@ -550,7 +611,10 @@ bool tracks_draw(const struct tracks *t, const uint32_t *tracks, size_t count,
         count > TRACKS_MAX || !((to - from) / columns > 0))
         return error_set(err, "invalid window of the tracks");
     float *layers = arena_alloc(&a, (size_t)LAYERS_MOST * columns * sizeof *layers);
-    bool ok = layers && init_window(&w, &a);
+    w.weights = arena_alloc(&a, (t->process_count + 1) * sizeof *w.weights);
+    bool ok = layers && w.weights && init_window(&w, &a);
+    for (size_t i = 0; ok && i < t->process_count; i++)
+        w.weights[i] = -1;
     for (size_t i = 0; ok && i < count; i++) {
         if (!is_valid(t, tracks[i])) {
             arena_deinit(&a);

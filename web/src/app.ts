@@ -28,8 +28,13 @@ export interface Steered {
     match(back: boolean): void;
     onTheWay?: Promise<void>; /* to the box that step or match selects */
     picture(): HTMLCanvasElement | null;
-    ahead?(): void; /* the core makes what the view will ask for after the profile has changed */
+    ahead?(): Promise<Early>;
 }
+
+/* What a view will ask for after the profile has changed comes in the same message as the change, so that
+ * one frame shows all of it. The function gives it to the view, with the version of the page that it is
+ * for; null: there is nothing. */
+export type Early = ((version: number) => void) | null;
 
 export interface Menu {
     x: number;
@@ -291,9 +296,11 @@ export class App {
                     search ? this.core.search(search, pattern).catch((error: unknown) => { unsearchable = error; return null; }) : null,
                     chosen ? this.core.chooseNamed(chosen) : null,
                 ]);
-                this.steered?.ahead?.();
+                const early = Promise.all([this.steered?.ahead?.(), this.tracksView?.ahead()]);
                 const [shown, comparison, , looks, found, picked] = await answers;
                 Object.assign(this, { shown, comparison, found, selected: null, chosen: picked, lookOf: looks });
+                for (const give of await early)
+                    give?.(this.version + 1);
             } catch (error) {
                 if (!mayBeEmpty || !preview || !(error instanceof CoreError) || !/^no samples remain/.test(error.fault.message))
                     throw error;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A chart on the page: a window on the core's layout. It requests the visible boxes and
  * draws them: rectangles below, the overlay above. */
-import type { App, Steered } from "./app";
+import type { App, Early, Steered } from "./app";
 import { coloredBoxes } from "./boxes";
 import { type Ink, ink } from "./colors";
 import { allOf } from "./core";
@@ -32,6 +32,19 @@ interface Window {
     scroll: number;
 }
 
+/* The chart, its picture and that of the minimap. */
+type Answers = [ChartInfo, Drawing | null, Drawing | null];
+
+/* What was asked for, with the answers. */
+interface Loaded {
+    kind: Chart;
+    order: number;
+    guess: Window | null; /* of the pictures */
+    rows: number;
+    keeps: [number, number] | null | false; /* the zoom, if it does not end */
+    answers: Answers;
+}
+
 export class ChartView extends Viewport implements Steered {
     readonly over: HTMLCanvasElement;
     private readonly canvas: HTMLCanvasElement;
@@ -51,6 +64,7 @@ export class ChartView extends Viewport implements Steered {
     private requested = false; /* a request is pending */
     private asked = 0; /* when the last picture was requested */
     private loads = 0; /* the last call of load() */
+    private early: { version: number; loaded: Loaded } | null = null; /* for load() of that version */
     private again = false;
     private version = -1;
     private looks = -1;
@@ -122,27 +136,51 @@ export class ChartView extends Viewport implements Steered {
     /* Called after the function whose callers are shown has changed. The chart and its picture are
      * one message to the core. */
     async load(): Promise<void> {
-        const number = ++this.loads, { version } = this.app;
-        const keeps = this.options.zoomInAddress && this.app.state.zoom;
-        const guess = this.guess(), rows = guess ? this.rowsIn(guess) + SPARE : 0;
+        const number = ++this.loads, { version } = this.app, { early } = this;
+        this.early = null;
+        if (early?.version === version && early.loaded.kind === this.options.kind && early.loaded.order === this.app.state.order) {
+            this.takeAll(early.loaded, true);
+            return;
+        }
         try {
-            const [info, drawing, map] = await allOf([
-                this.app.core.chart(this.options.kind, this.app.state.order),
-                guess && this.request(guess),
-                guess && this.minimap?.request(),
-            ]);
-            if (this.disposed || number !== this.loads)
-                return;
-            this.take(info, keeps);
-            if (drawing && guess && version === this.app.version && this.isAt(guess)) {
-                this.show(drawing, this.window, rows);
-                this.minimap?.draw(map);
-            } else {
-                this.minimap?.draw();
-                this.invalidate();
-            }
+            const loaded = await this.ask();
+            if (!this.disposed && number === this.loads)
+                this.takeAll(loaded, version === this.app.version);
         } catch (error) {
             this.app.fail(error);
+        }
+    }
+
+    ahead(): Promise<Early> {
+        return this.ask().then((loaded) => (version) => { this.early = { version, loaded }; }, () => null);
+    }
+
+    private async ask(): Promise<Loaded> {
+        const { kind } = this.options, { order, zoom } = this.app.state;
+        const guess = this.guess(), rows = guess ? this.rowsIn(guess) + SPARE : 0;
+        const answers = await allOf([
+            this.app.core.chart(kind, order),
+            guess && this.request(guess),
+            guess && (this.minimap?.request() ?? null),
+        ]);
+        return { kind, order, guess, rows, keeps: this.options.zoomInAddress && zoom, answers };
+    }
+
+    /* The pictures are of the shown version, or of an earlier one. */
+    private takeAll({ guess, rows, keeps, answers: [info, drawing, map] }: Loaded, current: boolean): void {
+        const { width } = this;
+        this.take(info, keeps);
+        this.measure();
+        if (this.width !== width)
+            this.minimap?.resize();
+        if (drawing && guess && current && this.width === width && this.isAt(guess)) {
+            this.show(drawing, this.window, rows);
+            this.minimap?.draw(map);
+            if (this.rowsIn(this.drawn) > rows)
+                this.invalidate();
+        } else {
+            this.minimap?.draw();
+            this.invalidate();
         }
     }
 
@@ -169,8 +207,9 @@ export class ChartView extends Viewport implements Steered {
         this.info = info;
         this.full = info.to || 1;
         this.rows = info.rows;
+        const needed = info.rows * heights.box + this.ruler + (this.options.map ? MAP : 0);
         if (this.options.zoomInAddress && this.app.state.view !== "changes")
-            this.app.setNeeded(info.rows * heights.box + this.ruler + (this.options.map ? MAP : 0));
+            queueMicrotask(() => this.app.setNeeded(needed)); /* not while the page is drawn */
         this.tip.forget();
         if (keeps) {
             this.setWindow(...keeps);
@@ -197,16 +236,25 @@ export class ChartView extends Viewport implements Steered {
 
     /* --- Geometry ------------------------------------------------------------------------------ */
 
-    private resize(): void {
+    /* The canvases get the size of their area, and lose their picture if it has changed. Returns whether
+     * it has. */
+    private measure(): boolean {
         const area = this.over.parentElement as HTMLElement;
         if (this.width === area.clientWidth && this.height === area.clientHeight && this.scale === devicePixelRatio)
-            return;
-        const heightOnly = this.width === area.clientWidth && this.scale === devicePixelRatio;
+            return false;
         this.width = area.clientWidth;
         this.height = area.clientHeight;
         this.scale = devicePixelRatio;
         for (const canvas of [this.canvas, this.over])
             resize(canvas, this.width, this.height);
+        return true;
+    }
+
+    private resize(): void {
+        const { width, scale } = this;
+        if (!this.measure())
+            return;
+        const heightOnly = this.width === width && this.scale === scale;
         if (!heightOnly)
             this.minimap?.resize();
         if (heightOnly && this.last && this.scroll <= this.most && this.rowsIn(this.drawn) <= this.drawnRows)
@@ -343,10 +391,6 @@ export class ChartView extends Viewport implements Steered {
 
     match(back: boolean): void {
         this.go((from) => this.app.core.nextMatch(this.options.kind, from, back));
-    }
-
-    ahead(): void {
-        this.app.core.chartAhead(this.options.kind, this.app.state.order);
     }
 
     /* Scrolls the selected box into view. */

@@ -138,10 +138,6 @@ export class Core {
             this.labels.set(label, functionName(name));
         return drawing;
     };
-    /* The worker makes the chart while the page takes the answers of the calls before this. */
-    chartAhead = (kind: number, order: number): void => {
-        queueMicrotask(() => void this.number("core_chart", kind, order)); /* without the answer: the view asks for it */
-    };
     hit = (kind: number, row: number, x: number) => this.number("core_hit", kind, row, x);
     box = (kind: number, box: number) => this.json<BoxInfo>("core_box", kind, box);
     select = (kind: number, box: number) => this.json<BoxInfo>("core_select", kind, box); /* and its function */

@@ -39,7 +39,7 @@ export class Minimap {
 
     /* All of the chart, which need not be loaded yet. Matches are marked at any depth. */
     request(): Promise<Drawing> {
-        const rows = this.chart.app.found ? MARK_ROWS : ROWS_MOST;
+        const rows = this.chart.app.state.search ? MARK_ROWS : ROWS_MOST;
         return this.chart.app.core.draw(this.chart.options.kind, 0, Number.POSITIVE_INFINITY, this.chart.width, 0, rows);
     }
 

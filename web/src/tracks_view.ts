@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws the visible tracks: one call of the core for all of them, then rectangles. */
-import type { App } from "./app";
+import type { App, Early } from "./app";
 import { ticks } from "./axis";
 import { mix, type Packed, packed } from "./colors";
 import { element, resize } from "./elements";
@@ -92,6 +92,7 @@ export class TracksView {
     to = 1;
     width = 0;
     private height = 0;
+    private scale = 0; /* device pixels of a CSS pixel */
     private scroll = 0;
     private committed = "";
     private picture: Picture | null = null;
@@ -115,11 +116,25 @@ export class TracksView {
         this.watcher.disconnect();
     }
 
+    /* The canvases get the size of their area, and lose their picture if it has changed. Returns whether
+     * it has. */
+    private measure(): boolean {
+        const { clientWidth: width, clientHeight: height } = this.host, scale = devicePixelRatio;
+        if (this.width === width && this.height === height && this.scale === scale)
+            return false;
+        if (this.width !== width || this.scale !== scale)
+            resize(this.axis, width, AXIS);
+        resize(this.canvas, width, height);
+        [this.width, this.height, this.scale] = [width, height, scale];
+        return true;
+    }
+
     private resize(): void {
-        this.width = this.host.clientWidth;
-        this.height = this.host.clientHeight;
-        resize(this.canvas, this.width, this.height);
-        resize(this.axis, this.width, AXIS);
+        const { width } = this;
+        if (!this.measure())
+            return;
+        if (this.width === width)
+            this.paint(); /* what is known of the rows */
         this.draw();
     }
 
@@ -225,8 +240,18 @@ export class TracksView {
         return entries;
     }
 
+    /* Of the committed span, if that is another one. */
+    async ahead(): Promise<Early> {
+        const { tracks } = this.app, { loads } = tracks, [from, to] = tracks.committed, { width } = this;
+        if (tracks.committed.join() === this.committed || width < 2 || this.sideEntries().length)
+            return null;
+        const strips = await this.request(this.entries(), from, to, width, AFTER).catch(() => null);
+        return strips && (() => { this.picture = { key: `${loads} ${from} ${to} ${width}`, strips }; });
+    }
+
     /* Requests the visible tracks that are not in the picture. */
     private async drawNow(): Promise<void> {
+        this.measure();
         const { from, to, width: columns } = this;
         const { tracks } = this.app;
         const { version } = tracks;

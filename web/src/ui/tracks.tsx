@@ -401,7 +401,7 @@ export function TrackPane({ app }: { app: App }) {
             made.dispose();
         };
     }, [app, present]);
-    useEffect(() => {
+    useLayoutEffect(() => { /* not after the next frame */
         view?.update();
     }, [view, tracks.version, tracks.committed.join(), app.looks, app.version]);
     const move = (to: number): void => {
