@@ -684,7 +684,7 @@ module.exports = (test) => {
         const page = await report(bench, perfScript(), "perf.txt");
         await settle(page);
         await key(page, VIEWS.time);
-        const lanes = await page.evaluate(() => window.stoke.steered.info.lanes.map((l) => `${l.name} ${l.tid} ${l.weight}`));
+        const lanes = await page.evaluate(() => window.stoke.steered.last.lanes.map((l) => `${l.name} ${l.tid} ${l.weight}`));
         assert.deepEqual(lanes, ["prog 11 1500000000", "prog 12 500000000"]);
         assert.equal(await page.evaluate(() => window.stoke.steered.info.to), 2e9);
         await key(page, "3");

@@ -316,6 +316,8 @@ function checkPart() {
             ? "" : JSON.stringify([stopped, rest]));
 }
 
+const lanesOf = (core, first = 0, last = 2 ** 32 - 1) => core.json("core_lanes", first, last);
+
 /* The chart by time with the boxes of all lanes, which are made when they are needed. */
 function allLanes(core) {
     const { to, rows } = core.json("core_chart", 4, 0);
@@ -722,6 +724,46 @@ function checkCells() {
     report("tracks of the machine and of CPUs from cells are those of their turns", wrong.slice(0, 5).join("\n"));
 }
 
+/* The CPU time of a process is that of its threads in any window, and the same in a picture of several
+ * tracks; with cells and without them, the columns are the same but for their edges. */
+function checkWeights() {
+    const input = manySamples(), wrong = [];
+    const [cells, none] = [true, false].map((prepared) => {
+        const core = new Core();
+        core.open(input, "x.perf");
+        core.json("core_show", "[]", 0, 0);
+        if (prepared)
+            core.json("core_prepare", 0);
+        return core;
+    });
+    const { to, processes, threads } = cells.json("core_tracks", 0);
+    for (const [from, end] of [[0, to], [0, to * 0.4], [to * 0.4, to], [to * 0.3, to * 0.31], [to * 0.9, to * 2], [to * 0.2, to * 0.8]]) {
+        const ids = [0, ...processes.map((_, i) => PROCESS | i), ...threads.map((_, i) => THREAD | i)];
+        const all = tracksOf(cells, ids, from, end, 30), other = tracksOf(none, ids, from, end, 30);
+        const machine = all[0], of = (p) => threads.flatMap((t, i) => (t.process === p ? [all[1 + processes.length + i]] : []));
+        const sum = (tracks) => tracks.reduce((before, one) => before + one.running, 0);
+        processes.forEach((_, p) => {
+            if (Math.abs(all[1 + p].running - sum(of(p))) > 1e-6 * machine.running)
+                wrong.push(`process ${p} from ${from}: ${all[1 + p].running}, its threads ${sum(of(p))}`);
+        });
+        if (Math.abs(machine.running - sum(all.slice(1, 1 + processes.length))) > 1e-6 * machine.running)
+            wrong.push(`the machine from ${from}: ${machine.running}`);
+        ids.forEach((id, i) => {
+            const [alone] = tracksOf(cells, [id], from, end, 30);
+            if (alone.running !== all[i].running || all[i].running !== other[i].running || JSON.stringify(alone.layers) !== JSON.stringify(all[i].layers))
+                wrong.push(`track ${id.toString(16)} from ${from} alone, or without cells`);
+            all[i].layers.forEach((layer, l) => layer.forEach((value, c) => {
+                if (Math.abs(value - other[i].layers[l][c]) > 0.25 * threads.length)
+                    wrong.push(`track ${id.toString(16)} from ${from} layer ${l} column ${c}: ${value}, without cells ${other[i].layers[l][c]}`);
+            }));
+        });
+        const halves = [[from, (from + end) / 2], [(from + end) / 2, end]].map(([a, b]) => tracksOf(cells, [0], a, b, 1)[0].running);
+        if (Math.abs(halves[0] + halves[1] - machine.running) > 1e-6 * machine.running)
+            wrong.push(`the halves from ${from}: ${halves}, ${machine.running}`);
+    }
+    report("the times of tracks add up in any window", wrong.slice(0, 5).join("\n"));
+}
+
 /* A thread with many turns in each column, and many threads with few of them, are drawn in different
  * ways: a process has the sum of its threads, in each column. */
 function checkManyThreads() {
@@ -905,7 +947,7 @@ function checkProcessFrames() {
     core.json("core_show", '[{"verb":"threads","text":"both"}]', 0, 0);
     const folded = core.folded().split("\n").filter(Boolean).sort();
     const expected = ["other;other-20;main 500000000", "prog;prog-10;prog-10/11;main 750000000", "prog;prog-10;prog-10/12;main 250000000"];
-    const lanes = core.json("core_chart", 4, 0).lanes.map((lane) => lane.tid);
+    const lanes = lanesOf(core).map((lane) => lane.tid);
     report("no box has two processes when processes are the first frames",
         JSON.stringify([folded, lanes]) === JSON.stringify([expected, [11, 12, 20]]) ? "" : JSON.stringify([folded, lanes]));
 }
@@ -1004,12 +1046,12 @@ function checkSameNames() {
     for (const kind of [0, 1, 2, 3, 4]) {
         const info = core.json("core_chart", kind, 0);
         core.call("core_draw", kind, 0, info.to, 100000, 0, info.rows);
-        const words = new Uint32Array(core.reply().slice().buffer);
+        const words = new Uint32Array(core.reply().slice().buffer), lanes = kind === 4 ? lanesOf(core) : [];
         for (let at = 0; at < words.length; at += 6) {
             const box = core.json("core_box", kind, words[at + 3]);
             if (!["main", "work", "leaf"].includes(box.function.name))
                 continue;
-            const lane = info.lanes.find((one) => box.row >= one.row && box.row < one.row + one.rows);
+            const lane = lanes.find((one) => box.row >= one.row && box.row < one.row + one.rows);
             const program = (lane ? lane.comm ?? lane.name : box.stack.at(-1)).split(" ")[0];
             same(`the module in chart ${kind}`, box.function.module, `/bin/${program}`);
             (tones[program] ??= new Set()).add(words[at + 5] & 15);
@@ -1206,7 +1248,7 @@ function checkLanes() {
         core.open(bytes, "perf.txt");
         core.json("core_show", "[]", 2, 0);
         core.call("core_color", 0);
-        return { core, ...core.json("core_chart", 4, 0) };
+        return { core, ...core.json("core_chart", 4, 0), lanes: lanesOf(core) };
     };
     const shown = (core, box) => {
         const { row, from, to, off, waiting, stack } = core.json("core_box", 4, box);
@@ -1248,6 +1290,76 @@ function checkLanes() {
     }
     checkMatches(opened, shown, wrong);
     report("boxes of lanes do not depend on the order in which they are made", wrong.slice(0, 5).join("\n"));
+}
+
+/* Only the lanes of the rows that are asked for are sent: those with a row among them. */
+function checkLanesInView() {
+    const core = new Core(), wrong = [];
+    core.open(manySamples(), "perf.txt");
+    core.json("core_show", "[]", 2, 0);
+    const { rows } = core.json("core_chart", 4, 0), all = lanesOf(core);
+    if (all.length !== 24 || Math.max(...all.map((lane) => lane.row + lane.rows)) !== rows)
+        wrong.push(`${all.length} lanes of ${rows} rows`);
+    for (const [first, last] of [[0, 1], [0, 7], [5, 6], [13, 40], [rows - 1, rows], [rows, rows + 9], [3, 3]]) {
+        const expected = all.filter((lane) => lane.row < last && lane.row + lane.rows > first);
+        if (JSON.stringify(lanesOf(core, first, last)) !== JSON.stringify(expected))
+            wrong.push(`rows ${first} to ${last}`);
+    }
+    report("the lanes of some rows are those of all rows", wrong.join("\n"));
+}
+
+/* A chart of part of a profile is the same whether it is made of the chart of all or not, and a picture is
+ * the same whatever was drawn before it. */
+function checkPartOfChart() {
+    const input = manySamples(), wrong = [], known = new Core(), plain = new Core();
+    for (const core of [known, plain])
+        core.open(input, "x.perf");
+    const drawn = (core, from, to) => {
+        core.call("core_draw", 0, from, to, 700, 0, 9);
+        return [...new Uint32Array(core.reply().slice().buffer)].join();
+    };
+    for (const event of [0, 2])
+        for (const [from, to] of [[0, 1e9], [3e6, 4e6], [2e7, 9e7], [5e7, 5.001e7], [1e6, 2e8]])
+            for (const order of [0, 1]) {
+                const span = JSON.stringify([{ verb: "time", text: "", from, to }]);
+                const [a, b] = [known, plain].map((core) => {
+                    core.json("core_show", "[]", event, 0, 1);
+                    if (core === known)
+                        drawn(core, 0, core.json("core_chart", 0, order).to);
+                    core.json("core_show", span, event, 0, 1);
+                    core.call("core_color", 1);
+                    const info = core.json("core_chart", 0, order);
+                    return { info: JSON.stringify(info), all: drawn(core, 0, info.to), part: drawn(core, info.to * 0.3, info.to * 0.31), rows: JSON.stringify(core.json("core_heaviest", 0, 0)) };
+                });
+                for (const key of Object.keys(a))
+                    if (a[key] !== b[key])
+                        wrong.push(`${event} ${from} ${to} by ${order}: ${key}\n${a[key].slice(0, 200)}\n${b[key].slice(0, 200)}`);
+            }
+    report("a chart of a part is the same with the chart of all and without it", wrong.slice(0, 3).join("\n"));
+}
+
+/* Rows that are summed up when they are drawn: in any order of the windows. */
+function checkLevelsInAnyOrder() {
+    const text = encoder.encode(Array.from({ length: 30000 }, (_, i) => `main;f${(i * 7919) % 30000};g${i % 7} ${1 + (i * 31) % 97}`).join("\n"));
+    const windows = [[0, 1, 1000], [0.2, 0.9, 700], [0.5, 0.51, 1000], [0.3, 0.4, 40], [0, 1, 100], [0.123, 0.1234, 900]];
+    const opened = () => {
+        const core = new Core();
+        core.open(text, "x.folded");
+        core.json("core_show", "[]", 0, 0);
+        core.call("core_color", 1);
+        return { core, to: core.json("core_chart", 0, 0).to };
+    };
+    const draw = ({ core, to }, [from, end, width]) => {
+        core.call("core_draw", 0, from * to, end * to, width, 0, 9);
+        return [...core.reply()].join();
+    };
+    const one = opened();
+    const all = windows.map((window) => draw(one, window));
+    const other = opened();
+    const back = [...windows].reverse().map((window) => draw(other, window)).reverse();
+    const alone = windows.map((window) => draw(opened(), window));
+    const wrong = windows.filter((_, i) => all[i] !== back[i] || all[i] !== alone[i]);
+    report("a picture does not depend on what was drawn before", wrong.join(" and "));
 }
 
 /* Going from match to match, forwards and back, meets each once, row by row. */
@@ -1576,11 +1688,13 @@ checkManyProcesses();
 checkPrepared();
 checkIdle();
 checkCondensed();
+checkPartOfChart();
 checkAtOnce();
 checkNarrowed();
 checkAutomaticColour();
 checkAside();
 checkLanes();
+checkLanesInView();
 checkProcessFrames();
 checkComparedProcesses();
 checkInvertedProcesses();
@@ -1590,6 +1704,7 @@ checkTracks();
 checkTrackWindows();
 checkCells();
 checkManyThreads();
+checkWeights();
 checkMemory();
 checkMemoryDamage();
 checkPeakBetweenTimes();
@@ -1600,6 +1715,7 @@ checkLayout();
 checkNarrow();
 checkChanges();
 checkLevels();
+checkLevelsInAnyOrder();
 checkFarLooks();
 checkWaits();
 checkManyWaits();

@@ -30,9 +30,18 @@ int EXPORT(core_chart)(uint32_t kind, uint32_t order)
     json_member_double(&w, "to", c->to);
     json_put_key(&w, "timed");
     json_put_bool(&w, c->timed);
-    reply_lanes(&w, &core.shown, c);
     reply_losses(&w, &core.shown, c);
     json_end(&w, JSON_OBJECT);
+    return end_reply(true);
+}
+
+/* Of the chart by time, the lanes with a row from `first` to `last`: there may be thousands of them. */
+int EXPORT(core_lanes)(uint32_t first, uint32_t last)
+{
+    struct json_writer w = begin_reply();
+    if (!need_chart(CHART_TIME))
+        return end_reply(false);
+    reply_lanes(&w, &core.shown, &core.charts[CHART_TIME], first, last);
     return end_reply(true);
 }
 

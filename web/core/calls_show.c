@@ -60,15 +60,6 @@ static struct profile *profile_to_show(struct comparison *c,
     return same ? core.both : comparison_profile(c, &core.err);
 }
 
-/* Rows of a span, of which all is known but the weights. */
-static const struct shown *whole_of(const struct profile *p,
-                                    const struct show_settings *settings)
-{
-    const struct profile *whole = whole_profile();
-    bool part = p != whole && whole != core.opened[0] && p->stacks == whole->stacks;
-    return part ? shown_whole(settings) : NULL;
-}
-
 static bool init_shown(struct shown *s, const struct profile *p,
                        const struct comparison *c, event_id event,
                        const struct show_settings *settings)
@@ -76,7 +67,8 @@ static bool init_shown(struct shown *s, const struct profile *p,
     const struct shown_options options = {event, settings->count, settings->by_process,
                                           settings->without_idle,
                                           core.condensed && p == &core.condensed->rows};
-    const struct shown *whole = whole_of(p, settings);
+    const struct shown *whole =
+        condensed_has_span(core.condensed, p) ? shown_whole(settings) : NULL;
     if (whole)
         return shown_part(s, whole, p) || error_memory(&core.err);
     bool ok = shown_init(s, p, &options, &core.err) &&

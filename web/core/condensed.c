@@ -237,6 +237,11 @@ bool condensed_span(const struct condensed *c, size_t from, size_t to, struct ar
     return rows != NULL;
 }
 
+bool condensed_has_span(const struct condensed *c, const struct profile *p)
+{
+    return c && c->made && p != &c->rows && p->stacks == c->rows.stacks;
+}
+
 struct event_sums condensed_before(const struct condensed *c, event_id event, size_t at)
 {
     size_t step = at / CONDENSED_STEP;

@@ -600,6 +600,9 @@ void condensed_deinit(struct condensed *c);
 bool condensed_span(const struct condensed *c, size_t from, size_t to, struct arena *a,
                     struct profile *view);
 
+/* Whether `p` is the rows of a span, of which all is known but the weights. c may be NULL. */
+bool condensed_has_span(const struct condensed *c, const struct profile *p);
+
 /* Makes `full` the profile of the samples from `from` to `to` that `rows` stands for: it was made of
  * the rows of that span by filters. It has the tables of `rows` and samples in the arena. */
 bool condensed_expand(const struct condensed *c, const struct profile *rows, size_t from,
@@ -652,7 +655,9 @@ bool reply_summary(struct json_writer *w, const struct profile *p, struct error 
 void reply_function(struct json_writer *w, const struct shown *s,
                     const struct functions *f, string_id process, string_id label);
 void reply_losses(struct json_writer *w, const struct shown *s, const struct chart *c);
-void reply_lanes(struct json_writer *w, const struct shown *s, const struct chart *c);
+/* The lanes with a row from `first` to `last`. */
+void reply_lanes(struct json_writer *w, const struct shown *s, const struct chart *c,
+                 uint32_t first, uint32_t last);
 
 /* --- graph.c: the call graph ------------------------------------------------------- */
 

@@ -324,12 +324,14 @@ void reply_losses(struct json_writer *w, const struct shown *s, const struct cha
     json_end(w, JSON_ARRAY);
 }
 
-void reply_lanes(struct json_writer *w, const struct shown *s, const struct chart *c)
+void reply_lanes(struct json_writer *w, const struct shown *s, const struct chart *c,
+                 uint32_t first, uint32_t last)
 {
-    json_put_key(w, "lanes");
     json_begin(w, JSON_ARRAY);
     for (size_t i = 0; i < c->lane_count; i++) {
         const struct lane *lane = &c->lanes[i];
+        if (lane->row >= last || lane->row + lane->rows <= first)
+            continue;
         json_begin(w, JSON_OBJECT);
         reply_thread(w, s->p, &s->p->threads[lane->thread]);
         json_member_u64(w, "row", lane->row);

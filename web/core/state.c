@@ -177,11 +177,9 @@ const struct profile *need_samples(void)
 
 const struct profile *need_compact(struct profile **compacted)
 {
-    const struct condensed *c = core.shown_condensed;
     const struct profile *p = core.shown.p;
-    bool part = c && p != &c->rows && p->stacks == c->rows.stacks;
     *compacted = NULL;
-    if (!part)
+    if (!condensed_has_span(core.shown_condensed, p))
         return p;
     *compacted = profile_compact(p, &core.err);
     return *compacted;

@@ -5,7 +5,7 @@ import type { App, Early, Steered } from "./app";
 import { coloredBoxes } from "./boxes";
 import { type Ink, ink } from "./colors";
 import { allOf } from "./core";
-import { element, resize } from "./elements";
+import { element, resizeTo } from "./elements";
 import { MAP, Minimap } from "./minimap";
 import { Overlay } from "./overlay";
 import { type Boxes, type Painter, painterFor, roomFor } from "./painter";
@@ -236,7 +236,7 @@ export class ChartView extends Viewport implements Steered {
 
     /* --- Geometry ------------------------------------------------------------------------------ */
 
-    /* The canvases get the size of their area, and lose their picture if it has changed. Returns whether
+    /* The canvases get the size of their area, and may lose their picture if it has changed. Returns whether
      * it has. */
     private measure(): boolean {
         const area = this.over.parentElement as HTMLElement;
@@ -246,7 +246,7 @@ export class ChartView extends Viewport implements Steered {
         this.height = area.clientHeight;
         this.scale = devicePixelRatio;
         for (const canvas of [this.canvas, this.over])
-            resize(canvas, this.width, this.height);
+            resizeTo(canvas, this.width, this.height);
         return true;
     }
 
@@ -414,7 +414,7 @@ export class ChartView extends Viewport implements Steered {
     picture(): HTMLCanvasElement | null {
         const out = document.createElement("canvas");
         out.width = this.canvas.width;
-        out.height = this.canvas.height;
+        out.height = Math.round(this.height * this.scale);
         const pen = out.getContext("2d");
         pen?.drawImage(this.canvas, 0, 0);
         pen?.drawImage(this.over, 0, 0);

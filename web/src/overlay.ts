@@ -85,7 +85,7 @@ export class Overlay {
             const x = this.chart.xOf(marked.from);
             this.markSame(x, this.chart.xOf(marked.to) - x, this.chart.yOf(marked.row, this.chart.drawn.scroll));
         }
-        for (const lane of this.chart.info?.lanes ?? [])
+        for (const lane of last.lanes)
             this.writeLane(lane, colors);
         if (this.chart.span) {
             pen.fillStyle = this.chart.app.appearance.dark ? "rgb(143 180 255 / 25%)" : "rgb(47 98 201 / 18%)";

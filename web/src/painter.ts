@@ -146,15 +146,15 @@ function flatPainter(canvas: HTMLCanvasElement): Painter | null {
     };
     return {
         paint(boxes, g) {
-            const { width: wide, height: high } = canvas;
-            if (image?.width !== wide || image.height !== high) {
-                image = context.createImageData(wide, high);
+            const { width: wide } = canvas, scale = wide / g.width;
+            const high = Math.min(canvas.height, Math.round(g.height * scale)); /* the rest is hidden */
+            if (image?.width !== wide || image.height < high) {
+                image = context.createImageData(wide, canvas.height);
                 pixels = new Uint32Array(image.data.buffer);
             }
-            const scale = wide / g.width;
             const low = g.rowHeight < 3;
             const tall = low ? Math.max(1, Math.ceil(g.rowHeight * scale)) : Math.round(g.rowHeight * scale) - 1;
-            pixels.fill(g.page);
+            pixels.fill(g.page, 0, wide * high);
             for (let i = 0; i < boxes.count;) {
                 const row = boxes.row[i] as number;
                 const y = Math.round((g.top + row * g.rowHeight * g.direction) * scale);
@@ -168,7 +168,7 @@ function flatPainter(canvas: HTMLCanvasElement): Painter | null {
                 for (let line = from + 1; line < stop; line++)
                     pixels.copyWithin(line * wide, from * wide, (from + 1) * wide);
             }
-            context.putImageData(image, 0, 0);
+            context.putImageData(image, 0, 0, 0, 0, wide, high);
         },
     };
 }

@@ -78,7 +78,6 @@ export interface ChartInfo {
     boxes: number;
     to: number;
     timed: boolean;
-    lanes: Lane[];
     losses: { at: number; count: number }[]; /* of samples, by time */
 }
 
@@ -324,6 +323,7 @@ export interface Drawing {
     boxes: ArrayBuffer;
     count: number;
     names: [number, string][]; /* labels that the page does not have yet */
+    lanes: Lane[]; /* by time: those of the rows */
     micros: number; /* time in the core */
 }
 
@@ -342,7 +342,7 @@ export type Request =
     | { id: number; do: "number"; call: string; with: Argument[] }
     | { id: number; do: "json"; call: string; with: Argument[] }
     | { id: number; do: "bytes"; call: string; with: Argument[] }
-    | { id: number; do: "draw"; with: number[] };
+    | { id: number; do: "draw"; with: [kind: number, from: number, to: number, width: number, first: number, last: number] };
 
 export interface Progress {
     done: number;

@@ -3,7 +3,7 @@
 import type { App, Early } from "./app";
 import { ticks } from "./axis";
 import { mix, type Packed, packed } from "./colors";
-import { element, resize } from "./elements";
+import { element, resize, resizeTo } from "./elements";
 import { count, rateText, shownName, weight } from "./format";
 import { Pixels } from "./pixels";
 import { MACHINE_LAYERS, MEMORY_LAYERS } from "./protocol";
@@ -116,7 +116,7 @@ export class TracksView {
         this.watcher.disconnect();
     }
 
-    /* The canvases get the size of their area, and lose their picture if it has changed. Returns whether
+    /* The canvases get the size of their area, and may lose their picture if it has changed. Returns whether
      * it has. */
     private measure(): boolean {
         const { clientWidth: width, clientHeight: height } = this.host, scale = devicePixelRatio;
@@ -124,7 +124,7 @@ export class TracksView {
             return false;
         if (this.width !== width || this.scale !== scale)
             resize(this.axis, width, AXIS);
-        resize(this.canvas, width, height);
+        resizeTo(this.canvas, width, height);
         [this.width, this.height, this.scale] = [width, height, scale];
         return true;
     }

@@ -3,7 +3,7 @@
 import { gunzipped } from "./embedded";
 import { DAMAGED, Failure, fault, TRUNCATED } from "./failure";
 import { CHUNK, GzipDamage, type Pieces, unpacked } from "./pieces";
-import { BOX_WORDS, type Argument, type Drawing, type Fault, Flaw, type Progress, type Read, type Reply, type Request } from "./protocol";
+import { BOX_WORDS, Chart, type Argument, type Drawing, type Fault, Flaw, type Lane, type Progress, type Read, type Reply, type Request } from "./protocol";
 import { unpackImports } from "./unpack";
 
 interface Core {
@@ -97,7 +97,12 @@ function names(labels: Uint32Array): string[] {
     return JSON.parse(replyText()) as string[];
 }
 
-function draw(args: number[]): Drawing {
+function lanes(first: number, last: number): Lane[] {
+    check(call("core_lanes", [first, last]));
+    return JSON.parse(replyText()) as Lane[];
+}
+
+function draw(args: [kind: number, from: number, to: number, width: number, first: number, last: number]): Drawing {
     const before = performance.now();
     check(core.core_draw(...args));
     const boxes = reply().slice().buffer;
@@ -115,6 +120,7 @@ function draw(args: number[]): Drawing {
     return {
         boxes,
         count: words.length / BOX_WORDS,
+        lanes: args[0] === Chart.Time ? lanes(args[4], args[5]) : [],
         names: requested.map((label, i) => [label, (found[i] as string).slice(0, NAME_MOST)]),
         micros: (performance.now() - before) * 1000,
     };
