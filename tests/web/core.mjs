@@ -563,7 +563,7 @@ function checkFilters() {
  * request it. */
 function checkBetween() {
     const core = new Core();
-    const ask = ["core_choose:1", "core_summary", "core_chart:0:0", "core_functions:0:0:0", "core_draw:0:0:9:1200:0:9"];
+    const ask = ["core_choose:1", "core_summary:5000", "core_chart:0:0", "core_functions:0:0:0", "core_draw:0:0:9:1200:0:9"];
     const answers = () => ask.map((one) => {
         const [name, ...args] = one.split(":");
         try {
@@ -1155,7 +1155,7 @@ function checkNarrowed() {
             core.open(encoder.encode(text), "x.perf");
             const shown = (filters) => {
                 core.json("core_show", JSON.stringify(filters), 0, 0);
-                return [core.folded(), JSON.stringify(core.json("core_summary")), JSON.stringify(core.json("core_chart", 4, 0))];
+                return [core.folded(), JSON.stringify(core.json("core_summary", 5000)), JSON.stringify(core.json("core_chart", 4, 0))];
             };
             const [alone, after] = [shown([filter]), shown([{ verb: "hide", text: "no such function" }, filter])];
             if (alone.join() !== after.join() || !alone[0])
@@ -1427,7 +1427,7 @@ function allViews(core) {
         return boxes.sort().join("\n"); /* equal ones may be in another order */
     };
     const functions = core.json("core_functions", 0, 0, 0);
-    const parts = { left: drawn(0), up: drawn(1), time: drawn(4), summary: named(core.json("core_summary")), files: named(core.json("core_files")) };
+    const parts = { left: drawn(0), up: drawn(1), time: drawn(4), summary: named(core.json("core_summary", 5000)), files: named(core.json("core_files")) };
     parts.functions = core.json("core_function_rows", 0, functions).map(named).sort().join("\n"); /* equal ones may be in another order */
     parts.graph = named(core.json("core_graph", 0, 0, 1000).functions.length);
     parts.waits = named(allWaits(core, 0).rows);

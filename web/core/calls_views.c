@@ -2,12 +2,13 @@
 /* The calls for the other views: summary, heat map, call graph, source. */
 #include "web/core/state.h"
 
-int EXPORT(core_summary)(void)
+/* With at most `most` threads and labels. */
+int EXPORT(core_summary)(uint32_t most)
 {
     struct json_writer w = begin_reply();
     struct profile *compacted = NULL;
     const struct profile *p = need_shown() ? need_compact(&compacted) : NULL;
-    bool ok = p && reply_summary(&w, p, &core.err);
+    bool ok = p && reply_summary(&w, p, most, &core.err);
     profile_destroy(compacted);
     return end_reply(ok);
 }

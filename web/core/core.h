@@ -650,7 +650,9 @@ void reply_error(struct json_writer *w, const struct error *err);
 /* The events are those of another profile in a comparison. */
 void reply_profile(struct json_writer *w, const struct profile *p,
                    const struct profile *events);
-bool reply_summary(struct json_writer *w, const struct profile *p, struct error *err);
+/* With the heaviest threads and labels, at most `most` of each, and their numbers. */
+bool reply_summary(struct json_writer *w, const struct profile *p, uint32_t most,
+                   struct error *err);
 /* `process`: the label of the process whose function it is; 0: any. */
 void reply_function(struct json_writer *w, const struct shown *s,
                     const struct functions *f, string_id process, string_id label);

@@ -7,8 +7,6 @@
 #include "web/core/label_process.h"
 
 #define MODULES_MOST 500
-#define THREADS_MOST 5000
-#define LABELS_LISTED 5000
 
 void reply_error(struct json_writer *w, const struct error *err)
 {
@@ -165,12 +163,13 @@ static void reply_thread(struct json_writer *w, const struct profile *p,
 }
 
 static void put_labels(struct json_writer *w, const struct profile *p,
-                       const struct summary *sum)
+                       const struct summary *sum, uint32_t most)
 {
     struct output value = OUTPUT_BUFFER;
+    json_member_u64(w, "label_count", sum->label_count);
     json_put_key(w, "labels");
     json_begin(w, JSON_ARRAY);
-    for (size_t i = 0; i < sum->label_count && i < LABELS_LISTED; i++) {
+    for (size_t i = 0; i < sum->label_count && i < most; i++) {
         label_id id = sum->label_order[i];
         value.used = 0;
         sample_label_write(&value, p, id);
@@ -187,11 +186,12 @@ static void put_labels(struct json_writer *w, const struct profile *p,
 }
 
 static void reply_tallies(struct json_writer *w, const struct profile *p,
-                          const struct summary *sum)
+                          const struct summary *sum, uint32_t most)
 {
+    json_member_u64(w, "thread_count", sum->thread_count);
     json_put_key(w, "threads");
     json_begin(w, JSON_ARRAY);
-    for (size_t i = 0; i < sum->thread_count && i < THREADS_MOST; i++) {
+    for (size_t i = 0; i < sum->thread_count && i < most; i++) {
         uint32_t id = sum->thread_order[i];
         json_begin(w, JSON_OBJECT);
         reply_thread(w, p, &p->threads[id]);
@@ -214,7 +214,8 @@ static void reply_tallies(struct json_writer *w, const struct profile *p,
     json_end(w, JSON_ARRAY);
 }
 
-bool reply_summary(struct json_writer *w, const struct profile *p, struct error *err)
+bool reply_summary(struct json_writer *w, const struct profile *p, uint32_t most,
+                   struct error *err)
 {
     struct summary sum;
     if (!summary_init(&sum, p, err))
@@ -240,9 +241,9 @@ bool reply_summary(struct json_writer *w, const struct profile *p, struct error 
         json_end(w, JSON_OBJECT);
     }
     json_end(w, JSON_ARRAY);
-    reply_tallies(w, p, &sum);
+    reply_tallies(w, p, &sum, most);
     if (sum.label_count)
-        put_labels(w, p, &sum);
+        put_labels(w, p, &sum, most);
     json_end(w, JSON_OBJECT);
     summary_deinit(&sum);
     return true;

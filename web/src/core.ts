@@ -154,7 +154,7 @@ export class Core {
     children = (kind: number, node: number) => this.json<TreeRow[]>("core_children", kind, node);
     neighbours = (most: number) => this.json<[NeighboursInfo, NeighboursInfo]>("core_neighbours", most);
     heaviest = (kind: number, node: number) => this.json<TreeRow[][]>("core_heaviest", kind, node);
-    summary = () => this.shownJson<SummaryInfo>("core_summary");
+    summary = (most: number) => this.shownJson<SummaryInfo>("core_summary", most); /* threads and labels */
     waits = (sort: WaitSort, from: number) => this.shownJson<WaitsInfo>("core_waits", sort, from);
     heat = (column: number, rows: number) => this.shownJson<HeatInfo>("core_heat", column, rows);
     heatOfSide = (side: 0 | 1, filters: string, column: number, rows: number) => this.shownJson<HeatInfo>("core_heat_side", column, rows, side, filters);

@@ -153,8 +153,10 @@ export interface SummaryInfo {
     unknown_leaf: number;
     unknown_any: number;
     tallies: { samples: number; weight: number }[];
+    thread_count: number; /* of all, also those that are not listed */
     threads: { name: string; pid?: number; tid?: number; samples: number; weight: number }[];
     modules: { name: string; build: string; samples: number; weight: number }[];
+    label_count?: number;
     labels?: { key: string; value: string; samples: number; weight: number }[];
 }
 

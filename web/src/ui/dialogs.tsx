@@ -167,12 +167,14 @@ function CommandPalette({ app }: { app: App }) {
 
 const MERGED = [["all", "no threads"], ["name", "their names"], ["process", "their processes"], ["thread", "each thread"], ["both", "processes and their threads"]] as const;
 
+const THREADS_MOST = 5000; /* that can be chosen */
+
 function Threads({ app }: { app: App }) {
     const [info, setInfo] = useState<SummaryInfo | null>(null);
     const [text, setText] = useState("");
     const [picked, setPicked] = useState(new Set<number>());
     useEffect(() => {
-        void app.core.summary().then(setInfo);
+        void app.core.summary(THREADS_MOST).then(setInfo);
     }, []);
     const threads = (info?.threads ?? []).map((t, i) => ({ ...t, i }));
     const seen = threads.filter((t) => threadName(t).toLowerCase().includes(text.toLowerCase()));

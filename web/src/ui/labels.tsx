@@ -28,12 +28,14 @@ function byKey(labels: Label[]): [string, Label[]][] {
     return [...keys];
 }
 
+const LABELS_MOST = 5000; /* that can be chosen */
+
 export function Labels({ app }: { app: App }) {
     const [labels, setLabels] = useState<Label[] | null>(null);
     const [text, setText] = useState("");
     const [picked, setPicked] = useState(new Set<string>());
     useEffect(() => {
-        void app.core.summary().then((info) => setLabels(info.labels ?? []), (error: unknown) => app.fail(error));
+        void app.core.summary(LABELS_MOST).then((info) => setLabels(info.labels ?? []), (error: unknown) => app.fail(error));
     }, []);
     const seen = (labels ?? []).filter((label) => textOf(label).toLowerCase().includes(text.toLowerCase()));
     const chosen = (labels ?? []).filter((label) => picked.has(textOf(label)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 import { threadsFilter } from "../filters";
 import { count, eventTitle, moduleName, share, shownName, threadName, time, weight, weightUnit } from "../format";
@@ -74,6 +74,7 @@ function Facts({ app, info }: { app: App; info: SummaryInfo }) {
 }
 
 const UNNAMED_MOST = 0.2; /* of the total: a larger share is the first problem to fix */
+const LISTED = 100; /* threads, labels and modules */
 
 function sentence(text: string): string {
     return text.charAt(0).toUpperCase() + text.slice(1);
@@ -127,29 +128,29 @@ function Parts({ app, info }: { app: App; info: SummaryInfo }) {
         <div class="parts">
             {info.threads.length > 0 && <section>
                 <h2>Threads{app.comparedWith && <span class="faint"> after</span>}</h2>
-                {info.threads.slice(0, 100).map((t, i) => (
+                {info.threads.map((t, i) => (
                     <button type="button" key={i} class="part" title="Show only this thread" onClick={() => void app.filters.add(threadsFilter([t]))}>
                         <Figure alone value={t.weight} total={info.weight} unit={unit} />
                         <span>{threadName(t)}</span>
                     </button>
                 ))}
-                {info.threads.length > 100 && <p class="faint">and {count(info.threads.length - 100)} more</p>}
+                {info.thread_count > info.threads.length && <p class="faint">and {count(info.thread_count - info.threads.length)} more</p>}
             </section>}
             {info.labels && (
                 <section>
                     <h2>Labels</h2>
-                    {info.labels.slice(0, 100).map((label) => (
+                    {info.labels.map((label) => (
                         <button type="button" key={`${label.key}=${label.value}`} class="part" title="Show only samples with this label" onClick={() => void app.filters.add(labelFilter([label]))}>
                             <Figure alone value={label.weight} total={info.weight} unit={unit} />
                             <span>{shownName(`${label.key}=${label.value}`)}</span>
                         </button>
                     ))}
-                    {info.labels.length > 100 && <p class="faint">and {count(info.labels.length - 100)} more</p>}
+                    {(info.label_count ?? 0) > info.labels.length && <p class="faint">and {count((info.label_count ?? 0) - info.labels.length)} more</p>}
                 </section>
             )}
             {info.modules.length > 0 && <section>
                 <h2>Modules{app.comparedWith && <span class="faint"> after</span>}</h2>
-                {info.modules.slice(0, 100).map((m, i) => (
+                {info.modules.slice(0, LISTED).map((m, i) => (
                     <div key={i} class="part" title={m.build ? `${m.name}\nbuild ${m.build}` : m.name}>
                         <Figure alone value={m.weight} total={info.weight} unit={unit} />
                         <span>{moduleName(m.name) || "(unknown)"}</span>
@@ -162,9 +163,9 @@ function Parts({ app, info }: { app: App; info: SummaryInfo }) {
 
 export function Summary({ app }: { app: App }) {
     const [info, setInfo] = useState<SummaryInfo | null>(null);
-    useEffect(() => {
+    useLayoutEffect(() => { /* not after the next frame */
         let stale = false;
-        app.core.summary().then((got) => { if (!stale) setInfo(got); }, (error: unknown) => app.fail(error));
+        app.core.summary(LISTED).then((got) => { if (!stale) setInfo(got); }, (error: unknown) => app.fail(error));
         return () => { stale = true; };
     }, [app.version]);
     if (!info)
