@@ -1309,7 +1309,7 @@ function checkLanesInView() {
 }
 
 /* A chart of part of a profile is the same whether it is made of the chart of all or not, and a picture is
- * the same whatever was drawn before it. */
+ * the same after any other pictures. */
 function checkPartOfChart() {
     const input = manySamples(), wrong = [], known = new Core(), plain = new Core();
     for (const core of [known, plain])

@@ -14,8 +14,8 @@ static double width_of(const struct chart *c, const struct tree *t, uint32_t nod
 
 /* The boxes of the node's children, from x on, become the last ones of their row. Returns the number of
  * boxes. Nodes without weight are no children. */
-static uint32_t place_children(struct chart *c, const struct tree *t, uint32_t node,
-                               double x, uint32_t count)
+static uint32_t add_children(struct chart *c, const struct tree *t, uint32_t node,
+                             double x, uint32_t count)
 {
     const struct children *k = &t->children;
     for (uint32_t i = k->first[node]; i < k->first[node + 1]; i++, count++) {
@@ -32,7 +32,7 @@ static uint32_t place_children(struct chart *c, const struct tree *t, uint32_t n
 static bool arrange_boxes(struct chart *c, const struct tree *t)
 {
     size_t cap = 0;
-    uint32_t box = 0, stop = place_children(c, t, 0, 0, 0);
+    uint32_t box = 0, stop = add_children(c, t, 0, 0, 0);
     c->to = stop && c->end[stop - 1] > width_of(c, t, 0) ? c->end[stop - 1]
                                                          : width_of(c, t, 0);
     for (;; c->rows++) {
@@ -44,7 +44,7 @@ static bool arrange_boxes(struct chart *c, const struct tree *t)
         if (box == stop)
             break;
         for (c->count = stop; box < stop; box++)
-            c->count = place_children(c, t, c->node[box], c->begin[box], c->count);
+            c->count = add_children(c, t, c->node[box], c->begin[box], c->count);
         stop = c->count;
     }
     c->row_stop = c->row_first + 1;

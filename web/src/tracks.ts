@@ -53,6 +53,19 @@ function grow(rows: Track[], free: number): number {
     return used;
 }
 
+/* The numbers of the threads that have a name with another one of their process. */
+function namesakesOf(threads: TracksInfo["threads"]): Set<number> {
+    const first = new Map<string, number>(), found = new Set<number>();
+    for (const [i, { process, name }] of threads.entries()) {
+        const key = `${process} ${name}`, other = first.get(key);
+        if (other === undefined)
+            first.set(key, i);
+        else
+            found.add(other).add(i);
+    }
+    return found;
+}
+
 export class Tracks {
     info: TracksInfo | null = null;
     sides: Sides | null = null; /* of a comparison */
@@ -69,6 +82,7 @@ export class Tracks {
     private order: number[] = []; /* of the processes; at first by activity */
     private cpusOpen = false;
     private room = 0; /* pixels that the rows should fill */
+    private namesakes: { info: TracksInfo | null; threads: Set<number> } = { info: null, threads: new Set() };
 
     constructor(private readonly app: App) {}
 
@@ -421,10 +435,9 @@ export class Tracks {
 
     /* Whether another thread of the process has the same name. */
     sharesName(thread: number): boolean {
-        const { info } = this;
-        const one = info?.threads[thread], process = info?.processes[one?.process ?? -1];
-        const all = process ? info?.threads.slice(process.first, process.first + process.count) : [];
-        return (all ?? []).filter((other) => other.name === one?.name).length > 1;
+        if (this.namesakes.info !== this.info)
+            this.namesakes = { info: this.info, threads: namesakesOf(this.info?.threads ?? []) };
+        return this.namesakes.threads.has(thread);
     }
 
     ofThreads(threads: TracksInfo["threads"]): Filter {
