@@ -4,17 +4,33 @@
 #include "base/bytes.h"
 #include "base/utf8.h"
 #include "codec/encoding.h"
+#include <stdlib.h>
 #include <zstd.h>
+
+/* A packed file may hold a packed file or UTF-16: a zip of a .pb.gz has two layers. */
+#define LAYERS_MAX 4
 
 #define ZIP_ENTRY STR("PK\x03\x04")
 #define ZIP_DEFLATED 8
+
+/* Reports a flaw in this layer and in all that read from it. */
+static void report(struct decoder *d, const char *flaw, bool broken)
+{
+    uint64_t in = d->in;
+    bool stopped = d->stopped;
+    for (; d; d = d->over) {
+        d->flaw = flaw;
+        d->broken |= broken;
+        d->stopped |= stopped;
+        d->in = in;
+    }
+}
 
 /* Ends the text at a fault. If some bytes were unpacked they are valid, and `flaw`
  * reports that the rest is missing; otherwise it is an error. */
 static bool stop(struct decoder *d, const char *flaw, struct error *err)
 {
-    d->flaw = flaw;
-    d->broken = true;
+    report(d, flaw, true);
     if (d->out)
         return true;
     error_set(err, "%s", flaw);
@@ -45,7 +61,7 @@ static void took(struct decoder *d, size_t bytes)
 {
     d->from->begin += bytes;
     d->from->offset += bytes;
-    d->in += bytes;
+    d->in = d->under ? d->under->in : d->in + bytes;
 }
 
 /* Allocations fail only well above the limit that ends the input, so that the last
@@ -62,7 +78,9 @@ static void allow_memory(const struct decoder *d)
 
 void decoder_bound_memory(struct decoder *d, struct arena_bound *bound)
 {
-    if (!d->state)
+    while (d && !d->state)
+        d = d->under;
+    if (!d)
         return;
     d->bound = bound;
     allow_memory(d);
@@ -75,15 +93,19 @@ static void check_limits(struct decoder *d)
     const struct limits *l = source_limits(d->from);
     d->stopped = limits_exceeded(l, d->in, d->out);
     if (d->stopped)
-        d->flaw = "the decompressed data exceeds the limit: the rest is skipped; "
-                  "--limits x8 raises it";
+        report(d,
+               "the decompressed data exceeds the limit: the rest is skipped; "
+               "--limits x8 raises it",
+               false);
     if (d->stopped || !d->bound)
         return;
     int64_t held = d->bound->held;
     d->stopped = held > 0 && limits_memory_exceeded(l, d->in, (uint64_t)held);
     if (d->stopped)
-        d->flaw = "reading the decompressed data exceeds the memory limit: the "
-                  "rest is skipped; --limits x8 raises it";
+        report(d,
+               "reading the decompressed data exceeds the memory limit: the "
+               "rest is skipped; --limits x8 raises it",
+               false);
     allow_memory(d);
 }
 
@@ -103,7 +125,7 @@ static bool zip_end(struct decoder *d, struct error *err)
     struct str rest = str_span(from->begin, from->end);
     for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++)
         if (str_starts(str_skip(rest, gaps[i]), ZIP_ENTRY))
-            d->flaw = "the zip contains several files: only the first is read";
+            report(d, "the zip contains several files: only the first is read", false);
     return true;
 }
 
@@ -124,7 +146,7 @@ static bool next_member(struct decoder *d, bool *more, struct error *err)
     struct str rest = str_span(from->begin, from->end);
     *more = str_starts(rest, str_of(d->format->magic));
     if (!*more && rest.len)
-        d->flaw = DECODE_TRAILING_BYTES;
+        report(d, DECODE_TRAILING_BYTES, false);
     return !*more || d->format->next_member(d->state) || error_memory(err);
 }
 
@@ -322,9 +344,10 @@ static bool start_utf16(struct decoder *d, bool big_endian)
     return true;
 }
 
-bool decoder_init(struct decoder *d, struct source *from, struct error *err)
+/* Starts the layer for the encoding of d->from. */
+static bool start_layer(struct decoder *d, struct error *err)
 {
-    *d = (struct decoder){.from = from};
+    struct source *from = d->from;
     if (!source_peek(from, ENCODING_HEAD, err))
         return false;
     enum encoding encoding = encoding_of(str_span(from->begin, from->end));
@@ -351,7 +374,52 @@ bool decoder_init(struct decoder *d, struct source *from, struct error *err)
     return pass_through(d);
 }
 
-void decoder_deinit(struct decoder *d)
+/* Moves the layer *d to the heap and makes *d the layer that reads from it. */
+static bool add_layer(struct decoder *d, struct error *err)
+{
+    struct decoder *under = malloc(sizeof *under);
+    if (!under)
+        return error_memory(err);
+    *under = *d;
+    under->source.context = under;
+    if (under->under)
+        under->under->over = under;
+    *d = (struct decoder){.from = &under->source,
+                          .under = under,
+                          .in = under->in,
+                          .flaw = under->flaw,
+                          .broken = under->broken,
+                          .stopped = under->stopped};
+    under->over = d;
+    return true;
+}
+
+static bool is_encoded(const struct source *s)
+{
+    return encoding_of(str_span(s->begin, s->end)) != ENCODING_NONE;
+}
+
+bool decoder_init(struct decoder *d, struct source *from, struct error *err)
+{
+    *d = (struct decoder){.from = from};
+    bool ok = start_layer(d, err);
+    for (int layers = 1; ok && d->what && layers < LAYERS_MAX; layers++) {
+        const char *what = d->what;
+        ok = source_peek(&d->source, ENCODING_HEAD, err);
+        if (!ok || !is_encoded(&d->source))
+            break;
+        ok = add_layer(d, err) && start_layer(d, err);
+        if (ok && !d->what) { /* only a byte order mark was removed */
+            d->what = what;
+            break;
+        }
+    }
+    if (!ok)
+        decoder_deinit(d);
+    return ok;
+}
+
+static void free_layer(struct decoder *d)
 {
     if (d->state && d->format)
         d->format->free(d->state);
@@ -362,6 +430,19 @@ void decoder_deinit(struct decoder *d)
         arena_count_in(d->bound_before);
     d->bound = NULL;
     source_deinit(&d->source);
+}
+
+void decoder_deinit(struct decoder *d)
+{
+    struct decoder *under = d->under;
+    free_layer(d);
+    d->under = NULL;
+    while (under) {
+        struct decoder *next = under->under;
+        free_layer(under);
+        free(under);
+        under = next;
+    }
 }
 
 bool unpacker_init(struct unpacker *u, const struct limits *limits, struct error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decoders: a source over another source's bytes. They unpack gzip, zstd, xz, bzip2 and
  * the first file of a zip, convert UTF-16 (with a byte order mark) to UTF-8, and remove a
- * UTF-8 byte order mark.
+ * UTF-8 byte order mark. These may be nested: a zip of a .pb.gz, a .gz of UTF-16.
  *
  * A small file can unpack to unlimited size: unpacking stops with a flaw when the
  * output exceeds the limits for the input (base/limits.h). */
@@ -25,7 +25,10 @@ struct decoder {
     bool broken;      /* the flaw makes the rest unreadable */
     const struct packed_format *format; /* NULL: zstd, or not compressed */
     void *state;
-    uint64_t in, out;
+    struct decoder *under,
+        *over;   /* the layer that this one reads; the one that reads it */
+    uint64_t in; /* bytes of the file that were read */
+    uint64_t out;
     bool big_endian, frame_done, zip;
     bool stopped; /* a limit was reached: unpacking has stopped */
     struct arena_bound *bound, *bound_before; /* see decoder_bound_memory; or NULL */

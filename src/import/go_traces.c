@@ -97,10 +97,13 @@ static void begin_trace(struct go_traces *g, struct str line)
     add_frame(t, str_trim(rest));
 }
 
+/* "       key:  value": the key may contain spaces, and its columns are characters, not bytes. */
 static bool is_label(struct str line)
 {
-    struct str rest = str_trim(line), key = str_cut(&rest, ':');
-    return str_starts(rest, STR("  ")) && str_find(key, ' ') == key.len;
+    struct str rest = str_trim(line);
+    struct quantity q;
+    bool has_value = quantity_take(&rest, &q) && str_starts(rest, STR("   "));
+    return !has_value && str_search(line, STR(":  ")) < line.len;
 }
 
 /* "Duration: 708.40ms, Total samples = 590ms (83.29%)" */

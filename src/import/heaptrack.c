@@ -493,7 +493,7 @@ static bool heaptrack_read(struct source *in, const struct import_options *optio
 static int heaptrack_probe(struct str head)
 {
     uint64_t number;
-    struct str first = str_cut(&head, '\n');
+    struct str first = str_trim_right(str_cut(&head, '\n'));
     if (!str_starts(first, STR("v ")))
         return 0;
     first = str_skip(first, 2);

@@ -53,7 +53,7 @@ bool importer_has_suffix(const struct importer *im, struct str name)
     return false;
 }
 
-const struct importer *importer_probe(struct str head, struct str name, int *score_out)
+static const struct importer *probe_all(struct str head, struct str name, int *score_out)
 {
     const struct importer *best = NULL;
     int best_score = 0;
@@ -68,6 +68,19 @@ const struct importer *importer_probe(struct str head, struct str name, int *sco
     }
     *score_out = best_score / 2;
     return best;
+}
+
+/* Some formats are known by their first line. Text that was copied or printed by a script can
+ * have empty lines before it; binary formats can begin with the same bytes. */
+const struct importer *importer_probe(struct str head, struct str name, int *score_out)
+{
+    const struct importer *found = probe_all(head, name, score_out);
+    struct str text = str_trim_left(head);
+    struct str blank = str_head(head, head.len - text.len);
+    size_t lines = str_rfind(blank, '\n');
+    if (found || lines == blank.len)
+        return found;
+    return probe_all(str_skip(head, lines + 1), name, score_out);
 }
 
 /* The input certainly has this format, but there are no samples in it. */

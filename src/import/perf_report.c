@@ -671,8 +671,12 @@ static bool perf_report_read(struct source *in, const struct import_options *opt
     struct str line;
     r->report =
         (struct report){.b = b, .samples = -1, .total = -1, .counts = options->samples};
-    while (!builder_failed(b) && !r->report.arena.failed && lines_next(&r->lines, &line))
+    bool is_comment = false;
+    while (!builder_failed(b) && !r->report.arena.failed &&
+           lines_next(&r->lines, &line)) {
+        is_comment = str_starts(line, STR("#"));
         read_line(r, line);
+    }
     if (!r->report.arena.failed)
         perf_report_settle(&r->report);
     bool bare = r->is_bare && !b->profile->sample_count;
@@ -680,7 +684,8 @@ static bool perf_report_read(struct source *in, const struct import_options *opt
         error_set(err, "the rows have no headings, which name their columns");
         error_hint(err, "perf report without -q prints them");
     }
-    b->profile->facts.incomplete |= r->lines.cut;
+    /* a report ends with a comment: only its line end is missing then */
+    b->profile->facts.incomplete |= r->lines.cut && !is_comment;
     builder_end_scratch(b, &r->report.arena);
     return !r->lines.failed && !bare;
 }

@@ -12,9 +12,12 @@
 #include "base/number.h"
 #include "import/stacktext.h"
 
+#define ROOT STR("<main>") /* the outermost frame, and each included file */
+
 struct phpspy_reader {
     struct stacktext text;
     uint64_t depth; /* of the next frame of the current stack */
+    bool at_root;   /* the last frame can be the outermost */
 };
 
 /* "1 Shop\Cart::add /srv/shop/Cart.php:40". A file's name can contain spaces, a
@@ -57,6 +60,7 @@ static void read_frame(struct phpspy_reader *r, struct str line)
     if (depth != r->depth)
         stacktext_warn(&r->text, "a frame whose number does not follow", line);
     r->depth = depth < UINT64_MAX ? depth + 1 : depth;
+    r->at_root = str_equal(f.name, ROOT);
     if (!stacktext_add_known(&r->text, line))
         stacktext_add(&r->text, line, &f);
 }
@@ -76,10 +80,12 @@ static void phpspy_line(struct stacktext *t, struct str line)
     }
 }
 
-/* The last stack may lack frames if the text ends without the empty line. */
+/* The last stack may lack frames if the text ends without the empty line, except after the
+ * outermost frame. */
 static void phpspy_finish(struct stacktext *t)
 {
-    if (t->b->path.count == 0)
+    const struct phpspy_reader *r = (const struct phpspy_reader *)t;
+    if (t->b->path.count == 0 || r->at_root)
         return;
     stacktext_warn(t, "a stack without the empty line after it", STR(""));
     t->b->profile->facts.incomplete = true;
@@ -92,11 +98,12 @@ static bool phpspy_read(struct source *in, const struct import_options *options,
     return stacktext_read(&r.text, in, options, b, phpspy_line, err);
 }
 
-/* Whether the text begins with a complete stack, in which a frame is PHP's. */
+/* Whether the text begins with a complete stack, in which a frame is PHP's. The empty line after
+ * the only stack may be missing. */
 static int phpspy_probe(struct str head)
 {
     struct str line;
-    struct text_frame f;
+    struct text_frame f = TEXT_FRAME;
     uint64_t depth, next = 0;
     bool is_php = false;
     while (stacktext_probe_line(&head, &line)) {
@@ -108,10 +115,9 @@ static int phpspy_probe(struct str head)
             return 0;
         next++;
         is_php |= str_ends(f.file, STR(".php")) ||
-                  str_ends(line, STR(" <internal>:-1")) ||
-                  str_equal(f.name, STR("<main>"));
+                  str_ends(line, STR(" <internal>:-1")) || str_equal(f.name, ROOT);
     }
-    return 0;
+    return next && str_equal(f.name, ROOT) ? 90 : 0;
 }
 
 const struct importer import_phpspy = {

@@ -231,6 +231,15 @@ static void add_zones(struct tracy *r)
 
 /* --- The file ----------------------------------------------------------------------- */
 
+/* The first line that is not empty. */
+static bool next_text(struct lines *lines, struct str *line)
+{
+    while (lines_next(lines, line))
+        if (str_trim(*line).len)
+            return true;
+    return false;
+}
+
 static bool tracy_read(struct source *in, const struct import_options *options,
                        struct builder *b, struct error *err)
 {
@@ -239,7 +248,7 @@ static bool tracy_read(struct source *in, const struct import_options *options,
     struct str line;
     r.event = builder_event(b, STR("zone time"),
                             options->samples ? UNIT_COUNT : UNIT_NANOSECONDS);
-    bool has_header = lines_next(&r.lines, &line) && read_header(&r, line);
+    bool has_header = next_text(&r.lines, &line) && read_header(&r, line);
     while (has_header && !builder_failed(b) && !r.arena.failed &&
            lines_next(&r.lines, &line))
         if (str_trim(line).len && !read_row(&r, line))

@@ -272,6 +272,17 @@ static bool is_serialized(struct str head)
     return str_starts(head, STR("a:"));
 }
 
+static bool skip_space(struct source *in, struct error *err)
+{
+    while (source_peek(in, 1, err)) {
+        if (in->begin == in->end || !byte_is_space(*in->begin))
+            return true;
+        in->begin++;
+        in->offset++;
+    }
+    return false;
+}
+
 static bool read_serialized(struct xhprof *x, struct source *in, struct error *err)
 {
     struct str all, rest;
@@ -297,7 +308,7 @@ static bool xhprof_read(struct source *in, const struct import_options *options,
     uint64_t before = b->profile->facts.samples;
     bool ok, serialized;
     x.graph.exact_self = true;
-    if (!source_peek(in, 2, err))
+    if (!skip_space(in, err) || !source_peek(in, 2, err))
         return false;
     serialized = is_serialized(str_span(in->begin, in->end));
     if (serialized) {
