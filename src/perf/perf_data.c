@@ -230,20 +230,21 @@ static bool fix_last(struct perf_data *d, struct error *err)
  * damaged one. */
 static bool look_within_last(struct perf_data *d, struct error *err)
 {
-    uint64_t last = d->last, end = d->cursor;
+    uint64_t last = d->last, end = d->cursor, keep = d->keep;
     if (last < d->source->offset || last >= end || end - last > PERF_RECORD_MAX ||
         perf_record_length(d, bytes_at(d, last)))
         return false;
-    for (uint64_t at = last + PERF_RECORD_HEADER; at < end; at += 4) {
-        if (at < d->source->offset || !begins_record(d, at, err))
-            continue;
-        flaw_at(d, PERF_FLAW_CORRUPTED, last);
-        d->cursor = at;
-        d->keep = at < d->keep ? at : d->keep;
-        d->last = UINT64_MAX; /* once only: what is there may be damaged too */
-        return true;
-    }
-    return false;
+    d->keep = last < keep ? last : keep; /* the window may move meanwhile */
+    uint64_t at = last + PERF_RECORD_HEADER;
+    while (at < end && !begins_record(d, at, err))
+        at += 4;
+    d->keep = at < keep ? at : keep;
+    if (at >= end)
+        return false;
+    flaw_at(d, PERF_FLAW_CORRUPTED, last);
+    d->cursor = at;
+    d->last = UINT64_MAX; /* once only: what is there may be damaged too */
+    return true;
 }
 
 #define PASSED_MAX ((uint64_t)1 << 20)

@@ -217,11 +217,21 @@ static void prefetch_names(const struct finish *f, size_t i)
     }
 }
 
+/* Slots of the cache, a power of two: a small recording does not need all. */
+static size_t cache_slots(size_t locations)
+{
+    size_t slots = 64;
+    while (slots < locations && slots < CACHED_SYMBOLS)
+        slots *= 2;
+    return slots;
+}
+
 static bool make_runs(struct finish *f)
 {
     struct perf_profile *p = f->p;
     f->runs = arena_zalloc(f->arena, p->locations.count, sizeof *f->runs);
-    bool has_cache = text_cache_init(&f->cache, f->arena, CACHED_SYMBOLS);
+    bool has_cache =
+        text_cache_init(&f->cache, f->arena, cache_slots(p->locations.count));
     for (size_t i = 1; f->runs && has_cache && i < p->locations.count; i++) {
         const struct perf_location *location = &p->locations.items[i];
         const struct perf_file *file = &p->files[location->file];
