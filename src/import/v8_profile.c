@@ -32,7 +32,8 @@ void v8_clear(struct v8_profile *v)
     v->node_count = 1;
     v->link_count = v->sample_count = v->time_count = 0;
     v->start = v->end = -1;
-    v->deltas = v->sized = false;
+    v->until = 0;
+    v->deltas = v->sized = v->seconds = false;
 }
 
 static bool room_for_node(struct v8_profile *v, size_t more)
@@ -113,6 +114,8 @@ static void node_member(struct v8_profile *v, struct json *j, struct str key,
         json_u64(j, &n->parent_id);
     else if (str_equal(key, STR("selfSize")))
         v->sized |= json_number(j, &n->size);
+    else if (str_equal(key, STR("hitCount")))
+        json_number(j, &n->hits);
     else if (!frame_member(v, j, key, n))
         json_skip(j);
 }
@@ -163,6 +166,7 @@ static void read_tree(struct v8_profile *v, struct json *j)
 {
     struct str key;
     uint32_t at = json_enter(j, JSON_OBJECT) ? add_node(v, 0) : 0;
+    v->seconds = true;
     while (at && !v->arena.failed) {
         bool down = false, member = json_key(j, &key);
         if (member && str_equal(key, STR("children")))
@@ -443,10 +447,58 @@ static void add_samples(struct v8_profile *v, struct samples *s)
             add_run(s, &run, from);
         run = (struct run){v->samples[i], from, 1};
     }
-    if (run.count)
-        add_run(s, &run, at > run.from ? at : run.from);
-    if (run.count)
-        check_time(v, s, first, at > run.from ? at : run.from);
+    double last = at > run.from ? at : run.from;
+    last = last < v->until ? v->until : last;
+    if (run.count) {
+        add_run(s, &run, last);
+        check_time(v, s, first, last);
+    }
+}
+
+/* --- Profiles without times --------------------------------------------------------- */
+
+/* The time of the profile in microseconds; 0 if it is unknown. */
+static double length_of(const struct v8_profile *v)
+{
+    bool known = v->start >= 0 && v->end > v->start;
+    return known ? (v->end - v->start) * (v->seconds ? 1e6 : 1) : 0;
+}
+
+/* Without times, the samples are at equal distances, as DevTools draws them. */
+static void spread_samples(struct v8_profile *v)
+{
+    double length = length_of(v), start = v->start * (v->seconds ? 1e6 : 1);
+    if (v->time_count || length <= 0 || !room_for_times(v, v->sample_count))
+        return;
+    for (size_t i = 0; i < v->sample_count; i++)
+        v->times[i] = start + length * (double)i / (double)v->sample_count;
+    v->time_count = v->sample_count;
+    v->until = start + length;
+    v->deltas = false;
+}
+
+/* Without samples, each node has the number of its own. */
+static void add_hits(struct v8_profile *v, thread_id thread)
+{
+    double hits = 0, length = v->options->samples ? 0 : length_of(v) * NS;
+    for (uint32_t i = 1; i < v->node_count; i++)
+        hits += v->nodes[i].hits > 0 ? v->nodes[i].hits : 0;
+    if (hits < 1 || hits > 1e15)
+        return;
+    event_id event = builder_event(v->b, length > 0 ? STR("time") : STR("samples"),
+                                   length > 0 ? UNIT_NANOSECONDS : UNIT_COUNT);
+    for (uint32_t i = 1; i < v->node_count; i++) {
+        double own = v->nodes[i].hits;
+        if (own >= 1 && v->nodes[i].kind != NODE_ROOT)
+            builder_add(
+                v->b, &(struct sample){.time = TIME_NONE,
+                                       .thread = thread,
+                                       .cpu = CPU_NONE,
+                                       .event = event,
+                                       .stack = stack_of(v, i),
+                                       .count = (uint64_t)own,
+                                       .weight = length > 0 ? length * own / hits : own});
+    }
 }
 
 static void add_sizes(struct v8_profile *v)
@@ -467,8 +519,11 @@ void v8_finish(struct v8_profile *v, thread_id thread)
         add_sizes(v);
         return;
     }
-    if (!v->sample_count)
+    if (!v->sample_count) {
+        add_hits(v, thread);
         return;
+    }
+    spread_samples(v);
     struct samples s = {.v = v, .ids = &ids, .thread = thread};
     s.event = builder_event(v->b, STR("time"),
                             v->options->samples ? UNIT_COUNT : UNIT_NANOSECONDS);

@@ -16,7 +16,7 @@ struct v8_node {
     uint32_t parent;        /* node index, if the tree was nested; otherwise 0 */
     string_id name, file;
     int64_t line, column; /* from 0; -1 if there is none */
-    double size;
+    double size, hits;
     stack_id stack;
     uint8_t kind, state; /* internal */
 };
@@ -36,7 +36,9 @@ struct v8_profile {
     size_t node_count, node_cap, link_count, link_cap, sample_count, sample_cap;
     size_t time_count, time_cap;
     double start, end; /* microseconds; -1 if unknown */
+    double until;      /* of the last sample; 0: it ends where it starts */
     bool deltas, sized;
+    bool seconds; /* the unit of `start` and `end`, in old files */
 };
 
 void v8_init(struct v8_profile *v, struct builder *b,
