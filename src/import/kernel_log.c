@@ -34,12 +34,28 @@ static bool is_stamp(struct str inside)
     return inside.ptr[0] != '<' && !number_parse_hex(inside, &number);
 }
 
+/* Removes what options of dmesg add: "kern  :warn  : " (--decode), and
+ * "2026-11-28T01:00:00,123456+00:00 " (--time-format iso). */
+static struct str without_dmesg_prefix(struct str text)
+{
+    struct str rest = text, facility = str_cut(&rest, ':'), level = str_cut(&rest, ':');
+    if (str_equal(str_trim_right(facility), STR("kern")) && level.len >= 4 &&
+        level.len <= 8 && str_starts(rest, STR(" ")))
+        text = str_trim_left(rest);
+    rest = text;
+    struct str time = str_word(&rest);
+    bool is_iso = time.len > 20 && time.ptr[4] == '-' && time.ptr[10] == 'T' &&
+                  byte_is_digit(time.ptr[0]) && byte_is_digit(time.ptr[time.len - 1]);
+    return is_iso ? str_trim_left(rest) : text;
+}
+
 /* Removes what loggers write before the text: "Nov 28 01:00:00 host kernel: ", "<4>",
  * "[  242.123456] ". */
 static struct str without_prefix(struct str line)
 {
     size_t kernel = str_search(line, STR(" kernel: "));
-    struct str text = str_trim(kernel < line.len ? str_skip(line, kernel + 9) : line);
+    struct str text = kernel < line.len ? str_trim(str_skip(line, kernel + 9))
+                                        : without_dmesg_prefix(str_trim(line));
     while (text.len && (text.ptr[0] == '[' || text.ptr[0] == '<')) {
         size_t end = str_find(text, text.ptr[0] == '[' ? ']' : '>');
         struct str inside = str_trim(str_skip(str_head(text, end), 1));

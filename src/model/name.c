@@ -47,12 +47,17 @@ static bool is_go_method(struct str name)
 }
 
 /* The end of the scope that contains the bracket at `at`, "(int) const::" or "(anonymous
- * namespace)::"; 0 if no scope ends after the brackets, so that they contain the
+ * namespace)::", in Swift "(Swift.Int) -> () in " or "(extension in Foundation):"; 0 if no scope ends after the brackets, so that they contain the
  * arguments of the function. */
 static size_t skip_scope(struct str s, size_t at)
 {
     size_t end = skip_brackets(s, at);
     struct str rest = str_skip(s, end);
+    size_t in = str_search(rest, STR(" in "));
+    if (in < rest.len)
+        return end + in + 4;
+    if (str_starts(str_skip(s, at), STR("(extension in ")) && str_starts(rest, STR(":")))
+        return end + 1;
     if (str_starts(rest, STR(" const")))
         rest = str_skip(rest, 6);
     return str_starts(rest, STR("::")) ? (size_t)(rest.ptr - s.ptr) + 2 : 0;
@@ -96,7 +101,7 @@ struct str name_without_arguments(struct str name)
             at++;
         }
     }
-    return str_head(name, at);
+    return at ? str_head(name, at) : name; /* "(garbage collector)" */
 }
 
 /* True if the '<' at `at` starts the arguments of the template before it. */

@@ -16,6 +16,8 @@
  *   (anonymous namespace)::f(int)      ->  (anonymous namespace)::f
  *   f(int)::{lambda(int)#1}::g(int)    ->  f(int)::{lambda(int)#1}::g
  *   net/http.(*Client).Do              ->  net/http.(*Client).Do   (Go: nothing is cut)
+ *   closure #1 (Int) -> () in A.f(x:)  ->  closure #1 (Int) -> () in A.f   (Swift)
+ * A name that is all brackets does not change.
  * Brackets that do not close (tools cut long names) end at the first '('. */
 struct str name_without_arguments(struct str name);
 

@@ -24,6 +24,12 @@ static void arguments_are_cut(void **state)
         {"main()::<lambda(int)>::operator()(int)", "main()::<lambda(int)>::operator()"},
         {"cut<int(short", "cut<int"},
         {"f({lambda(int)#1", "f"},
+        {"closure #1 (Int) -> () in closure #2 () -> Int in A.f(x:) -> ()",
+         "closure #1 (Int) -> () in closure #2 () -> Int in A.f"},
+        {"(extension in Foundation):Swift.Array.f(x: Int) -> ()",
+         "(extension in Foundation):Swift.Array.f"},
+        {"static A.main() -> ()", "static A.main"},
+        {"(garbage collector)", "(garbage collector)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_str(name_without_arguments(str_of(cases[i].name)), cases[i].expected);
