@@ -152,6 +152,8 @@ static void add_tick(struct v8log *v, const struct tick *tick)
         else
             json_warn(&v->json, v->b, "code that is not in the file");
     }
+    if (v->b->path.count == 0 && tick->time == v->last)
+        return;
     if (v->b->path.count == 0) /* its time is part of the total */
         builder_path_add(v->b, builder_frame(v->b, &(struct frame){0}));
     builder_add(v->b,

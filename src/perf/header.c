@@ -595,6 +595,7 @@ static bool open_section(struct perf_data *d, struct str head, struct section da
     }
     d->source = &d->section;
     d->cursor = d->keep = data.offset;
+    d->last = UINT64_MAX;
     return true;
 }
 
@@ -650,5 +651,6 @@ bool perf_read_header(struct perf_data *d, struct error *err)
         return read_file_header(d, err);
     d->source = in;
     d->cursor = d->keep = in->offset + PERF_PIPE_HEADER;
+    d->last = UINT64_MAX;
     return true;
 }

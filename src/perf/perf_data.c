@@ -58,11 +58,21 @@ static struct str bytes_at(const struct perf_data *d, uint64_t offset)
     return str_span(s->begin + (offset - s->offset), s->end);
 }
 
+/* The queue is empty or was shortened: bytes before the cursor are not needed, except the last
+ * record, to which look_within_last may return. A stream is then read like a file. */
+static void keep_last(struct perf_data *d)
+{
+    d->keep = d->cursor;
+    if (d->last < d->cursor && d->cursor - d->last <= PERF_RECORD_MAX &&
+        d->last >= d->source->offset)
+        d->keep = d->last;
+}
+
 static void move_on(struct perf_data *d, uint64_t size)
 {
     d->cursor += size;
     if (d->waiting_count == 0)
-        d->keep = d->cursor;
+        keep_last(d);
 }
 
 /* The offset in the file. */
@@ -138,7 +148,7 @@ static void forget_given(struct perf_data *d)
         memmove(d->waiting, d->waiting + d->due, left * sizeof *d->waiting);
     d->waiting_count = left;
     d->given = d->due = 0;
-    d->keep = d->cursor;
+    keep_last(d);
     for (size_t i = 0; i < left; i++)
         if (d->waiting[i].offset < d->keep)
             d->keep = d->waiting[i].offset;
@@ -394,6 +404,7 @@ static void start_unpacking(struct perf_data *d)
     }
     d->source = perf_unpacker_source(d->unpacker);
     d->cursor = d->keep = 0;
+    d->last = UINT64_MAX;
 }
 
 #define FORMATS_MAX ((size_t)16 << 20)
@@ -453,8 +464,6 @@ static bool step(struct perf_data *d, struct perf_record *r, struct error *err)
         return false;
     }
     move_on(d, r->body.len + PERF_RECORD_HEADER);
-    if (d->last < d->keep)
-        d->keep = d->last; /* look_within_last may return to it */
     d->payload = payload_of(d, r);
     d->keeps_payload = r->type == PERF_HEADER_TRACING_DATA;
     if (r->type == PERF_AUXTRACE)
