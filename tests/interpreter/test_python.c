@@ -339,8 +339,8 @@ static enum merge_result merge(const char *native, bool is_whole, const char *fr
     for (size_t i = 0; frames[i]; i++)
         items[i] = (struct interpreter_frame){.is_entry = frames[i] != 'f',
                                               .is_hidden = frames[i] == 'h'};
-    enum merge_result result = interpreter_merge(
-        NULL, roles, strlen(native), is_whole, &stack, out, &count);
+    enum merge_result result =
+        interpreter_merge(NULL, roles, strlen(native), is_whole, &stack, out, &count);
     for (size_t i = 0; i < count; i++)
         text[i] = (char)((out[i].is_interpreted ? 'a' : '0') + (int)out[i].index);
     text[count] = 0;
