@@ -275,6 +275,8 @@ def report_rows(tool, recording, options):
         rows = [row for row in rows if not is_unnamed(row[0])]
     else:
         rows = [(line, "") for line in merge_unnamed([line for line, _ in rows])]
+    if "--children" in options: # if there is a sample in _start, too, perf has two rows
+        rows = [row for row in rows if "START" not in row[0].split()]
     if "symbol_size" in options: # perf adds two columns that it has no values for
         rows = [(re.sub(r" IPC \[IPC Coverage\]| - -$", "", line), graph) for line, graph in rows]
     if "--children" in options or "sort-idx" in options or " -b" in options or "symbol_size" in options:
