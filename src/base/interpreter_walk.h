@@ -90,7 +90,7 @@ struct interpreter_walk {
 #define INTERPRETER_WALK_CONTEXT_RETURN 48
 
 /* What a context is: its type, and SORT also for code that continues the function of its caller;
- * -1: it is no frame. */
+ * -1: it is not a frame. */
 static inline int interpreter_walk_context(uint8_t flags)
 {
     int type = flags & INTERPRETER_WALK_CONTEXT_TYPE;

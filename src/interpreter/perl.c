@@ -88,7 +88,7 @@ static void make_walk(struct perl *perl, uint64_t state, uint32_t statement,
     };
 }
 
-/* Sets the layout of the walk; false if there is no interpreter yet. */
+/* Sets the layout of the walk; false if the interpreter does not exist yet. */
 static bool find_state(struct perl *perl, struct memory *m, const struct symbols *s)
 {
     const struct perl_layout *l = perl->layout;

@@ -523,7 +523,7 @@ static __always_inline void make_context_frame(struct walk *w,
                                       read_u32(w, body + w->p.code_first_line));
 }
 
-/* The next context: a function, or a block that is no frame. */
+/* The next context: a function, or a block that is not a frame. */
 static long step_contexts(uint32_t step, struct walk **context)
 {
     struct walk *w = *context;

@@ -37,7 +37,7 @@ static bool sum_up(struct level *l, struct chart *c, uint32_t row)
     return true;
 }
 
-/* A row that does not get much shorter, or for which there is no memory, is omitted: a finer level is
+/* A row that does not get much shorter, or that needs too much memory, is omitted: a finer level is
  * used. */
 static void add_row(struct level *l, struct chart *c, uint32_t row)
 {
