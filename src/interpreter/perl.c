@@ -57,7 +57,8 @@ static bool find_layout(struct interpreter_runtime *r, struct memory *m,
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
         if (layouts[i].minor <= minor)
             perl->layout = &layouts[i];
-    if (m->failed || major != 5 || !perl->layout || minor > NEWEST)
+    /* a version with an odd number is one of development: its layout changes within it */
+    if (m->failed || major != 5 || !perl->layout || minor > NEWEST || minor % 2)
         return error_set(err, "Perl %s is not supported: 5.28 to 5.%d are", r->version,
                          NEWEST);
     format_text(r->offsets, sizeof r->offsets, "table for 5.%u", perl->layout->minor);

@@ -25,7 +25,6 @@ struct perl_layout {
 #define PERL_STATEMENT_FILE 48 /* a text; without threads, a glob with its name */
 #define PERL_VALUE_FLAGS 12    /* the low byte is the type */
 #define PERL_VALUE_POINTER 16
-#define PERL_TYPE_GLOB 9
 #define PERL_TYPE_CODE 13
 #define PERL_TYPE_FORMAT 14
 #define PERL_HASH_HAS_NAMES 0x02000000U

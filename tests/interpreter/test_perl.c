@@ -102,9 +102,9 @@ static void test_other_thread(void **state)
 static void test_versions(void **state)
 {
     (void)state;
-    static const unsigned unknown[] = {26, 41, 200};
+    static const unsigned unknown[] = {26, 35, 41, 200};
     struct result r;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         make(unknown[i], false);
         examine(&r, IMAGE_TID);
         assert_int_equal(r.found, INTERPRETER_REFUSED);
