@@ -41,11 +41,13 @@
  *   "FACT"   one row: format, host, command (strings), samples, lost, truncated uleb;
  *            time_first + 1, time_last + 1 uleb (0: none); rate: 8 bytes, a double;
  *            flags uleb (STOKE_FILTERED, STOKE_DIFFERENTIAL); warnings: number uleb,
- *            of each: text, count, line, column, offset + 1 uleb (0: none), caret,
- *            line's text; losses, if there are any or more follows: number uleb, of
- *            each: time, count uleb; files without unwind information, likewise: number
+ *            of each: text, count, line, column, offset + 1 uleb (0: none), caret
+ *            (STOKE_INFERRED), line's text; losses, if there are any or more follows:
+ *            number uleb, of each: time, count uleb; files without unwind information, likewise: number
  *            uleb, of each: stacks uleb, path; bytes between two samples of a heap, if
- *            known: uleb. A text is its length, uleb, and its bytes */
+ *            known: uleb; truncated stacks that continue with inferred callers, uleb; the
+ *            interpreters of the processes, string. A text is its length, uleb, and its
+ *            bytes */
 #ifndef STOKE_BASE_STOKE_FORMAT_H
 #define STOKE_BASE_STOKE_FORMAT_H
 
@@ -61,6 +63,10 @@
 
 #define STOKE_FILTERED 1
 #define STOKE_DIFFERENTIAL 2
+
+/* Added to the caret of a warning: it counts values that were inferred. Readers of the
+ * first version take it for an invalid caret. */
+#define STOKE_INFERRED ((uint64_t)1 << 31)
 
 /* The writer's limits per section, and the maximum that a reader accepts. Rows never
  * exceed the limit; bytes do only if one string is longer. */

@@ -30,6 +30,8 @@ struct command {
                              the command line overrides; 0: none */
     const void *defaults; /* settings_size bytes; NULL: all zero */
     bool runs_command;    /* the first argument that is not an option starts a program */
+    bool small_pages;     /* runs beside the programs it observes: no large pages, which
+                             are zeroed and resident as a whole */
     /* files: the arguments that are not options. */
     int (*run)(void *settings, int file_count, char **files);
 };

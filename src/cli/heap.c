@@ -257,5 +257,6 @@ const struct command command_heap = {
     .groups = heap_groups,
     .settings_size = sizeof(struct heap_settings),
     .runs_command = true,
+    .small_pages = true,
     .run = heap_run,
 };

@@ -270,5 +270,6 @@ const struct command command_live = {
                 "  stoke live --stop\n",
     .groups = live_groups,
     .settings_size = sizeof(struct live_settings),
+    .small_pages = true,
     .run = live_command,
 };

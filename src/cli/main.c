@@ -33,9 +33,6 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_DFL); /* "stoke fold | head" ends silently */
     signal(SIGXFSZ,
            SIG_IGN); /* exceeding the file size limit becomes an error of write */
-    /* large pages are resident as a whole: they are for programs that end soon */
-    if (argc < 2 || (strcmp(argv[1], "daemon") != 0 && strcmp(argv[1], "server") != 0))
-        arena_set_source(&os_large_pages);
     if (argc < 2) {
         help_commands();
         return STATUS_USAGE;
@@ -45,5 +42,9 @@ int main(int argc, char **argv)
     if (is_one_of(argv[1], "help", "--help", "-h"))
         return help_run(argc - 1, argv + 1);
     const struct command *c = command_named(argv[1]);
-    return c ? command_run(c, argc - 1, argv + 1) : command_unknown(argv[1]);
+    if (!c)
+        return command_unknown(argv[1]);
+    if (!c->small_pages)
+        arena_set_source(&os_large_pages);
+    return command_run(c, argc - 1, argv + 1);
 }

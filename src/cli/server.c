@@ -156,5 +156,6 @@ const struct command command_server = {
     .settings_size = sizeof(struct server_options),
     .config = OFF(config),
     .defaults = &server_defaults,
+    .small_pages = true,
     .run = server_command,
 };

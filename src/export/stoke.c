@@ -69,6 +69,33 @@ static bool put_section(struct stoke_writer *w, const char *tag, size_t first,
     return ok;
 }
 
+/* What the first version of the format does not have. The last facts are left out if they are
+ * zero. */
+static void put_later_facts(struct stoke_writer *w)
+{
+    const struct facts *f = &w->p->facts;
+    bool named = f->interpreters, grafted = named || f->grafted;
+    bool sampled = grafted || f->sample_bytes, gaps = sampled || f->unwind_gaps.count;
+    if (gaps || f->loss_count)
+        put(w, f->loss_count);
+    for (unsigned i = 0; i < f->loss_count; i++) {
+        put(w, f->losses[i].time);
+        put(w, f->losses[i].count);
+    }
+    if (gaps)
+        put(w, f->unwind_gaps.count);
+    for (unsigned i = 0; i < f->unwind_gaps.count; i++) {
+        put(w, f->unwind_gaps.files[i].stacks);
+        put_text(w, str_of(f->unwind_gaps.files[i].file));
+    }
+    if (sampled)
+        put(w, f->sample_bytes);
+    if (grafted)
+        put(w, f->grafted);
+    if (named)
+        put(w, f->interpreters);
+}
+
 static void put_facts(struct stoke_writer *w)
 {
     const struct facts *f = &w->p->facts;
@@ -91,26 +118,10 @@ static void put_facts(struct stoke_writer *w)
         put(w, warning->first.line);
         put(w, warning->first.column);
         put(w, warning->first.offset + 1);
-        put(w, warning->first.caret);
+        put(w, warning->first.caret | (warning->inferred ? STOKE_INFERRED : 0u));
         put_text(w, str_of(warning->first.text));
     }
-    bool gaps = f->unwind_gaps.count || f->sample_bytes || f->grafted;
-    if (f->loss_count || gaps)
-        put(w, f->loss_count);
-    for (unsigned i = 0; i < f->loss_count; i++) {
-        put(w, f->losses[i].time);
-        put(w, f->losses[i].count);
-    }
-    if (gaps)
-        put(w, f->unwind_gaps.count);
-    for (unsigned i = 0; i < f->unwind_gaps.count; i++) {
-        put(w, f->unwind_gaps.files[i].stacks);
-        put_text(w, str_of(f->unwind_gaps.files[i].file));
-    }
-    if (f->sample_bytes || f->grafted)
-        put(w, f->sample_bytes);
-    if (f->grafted)
-        put(w, f->grafted);
+    put_later_facts(w);
 }
 
 /* --- The tables: each writes the columns of the rows from `from` to `to` ----------- */

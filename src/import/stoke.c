@@ -373,7 +373,8 @@ static void take_warning(struct stoke_reader *r, struct bytes *in)
     location.line = bytes_uleb(in);
     location.column = bytes_uleb(in);
     location.offset = bytes_uleb(in) - 1;
-    location.caret = (unsigned)bytes_uleb(in);
+    uint64_t caret = bytes_uleb(in);
+    location.caret = (unsigned)(caret & ~STOKE_INFERRED);
     struct str text = str_head(take_text(in), sizeof location.text - 1);
     char *copy = arena_alloc(&r->b->profile->arena, what.len + 1);
     if (in->failed || !copy || !what.len)
@@ -383,7 +384,16 @@ static void take_warning(struct stoke_reader *r, struct bytes *in)
     memcpy(location.text, text.ptr, text.len);
     if (location.caret > text.len + 1)
         location.caret = 0;
-    builder_warn_location(r->b, copy, count, &location);
+    if (caret & STOKE_INFERRED)
+        builder_infer_times(r->b, copy, count);
+    else
+        builder_warn_location(r->b, copy, count, &location);
+}
+
+/* A fact that the file may not have: 0. */
+static uint64_t take_later(struct bytes *in)
+{
+    return in->failed || bytes_left(in) == 0 ? 0 : bytes_uleb(in);
 }
 
 static void take_facts(struct stoke_reader *r)
@@ -407,22 +417,23 @@ static void take_facts(struct stoke_reader *r)
     r->has_facts = !in.failed;
     for (uint64_t i = 0; i < warnings && i < WARNINGS_MAX && !in.failed; i++)
         take_warning(r, &in);
-    uint64_t losses = in.failed || bytes_left(&in) == 0 ? 0 : bytes_uleb(&in);
+    uint64_t losses = take_later(&in);
     for (uint64_t i = 0; i < losses && i < LOSSES_MAX && !in.failed; i++) {
         struct loss *loss = &f->losses[f->loss_count];
         loss->time = bytes_uleb(&in);
         loss->count = bytes_uleb(&in);
         f->loss_count += !in.failed && loss->time != TIME_NONE;
     }
-    uint64_t gaps = in.failed || bytes_left(&in) == 0 ? 0 : bytes_uleb(&in);
+    uint64_t gaps = take_later(&in);
     for (uint64_t i = 0; i < gaps && i < UNWIND_GAPS_MAX && !in.failed; i++) {
         uint64_t stacks = bytes_uleb(&in);
         struct str file = take_text(&in);
         if (!in.failed)
             unwind_gaps_add(&f->unwind_gaps, file, stacks);
     }
-    f->sample_bytes = in.failed || bytes_left(&in) == 0 ? 0 : bytes_uleb(&in);
-    f->grafted = in.failed || bytes_left(&in) == 0 ? 0 : bytes_uleb(&in);
+    f->sample_bytes = take_later(&in);
+    f->grafted = take_later(&in);
+    f->interpreters = (string_id)take_later(&in);
     if (in.failed)
         warn(r, "truncated facts");
 }
@@ -448,6 +459,7 @@ static void set_facts(struct stoke_reader *r)
     to->samples += f->samples < r->samples || f->filtered ? f->samples : r->samples;
     to->host = new_id(r, STRINGS, f->host);
     to->command = new_id(r, STRINGS, f->command);
+    to->interpreters = new_id(r, STRINGS, f->interpreters);
     to->lost += f->lost;
     for (unsigned i = 0; i < f->loss_count; i++) {
         to->lost -= f->losses[i].count <= to->lost ? f->losses[i].count : to->lost;

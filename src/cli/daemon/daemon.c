@@ -240,5 +240,6 @@ const struct command command_daemon = {
     .settings_size = sizeof(struct daemon_options),
     .config = OFF(config),
     .defaults = &daemon_defaults,
+    .small_pages = true,
     .run = daemon_command,
 };

@@ -568,5 +568,6 @@ const struct command command_record = {
     .settings_size = sizeof(struct record_command_settings),
     .defaults = &record_defaults,
     .runs_command = true,
+    .small_pages = true,
     .run = record_run,
 };

@@ -105,5 +105,6 @@ const struct command command_stacks = {
                 "  stoke stacks core.1234\n",
     .groups = stacks_groups,
     .settings_size = sizeof(struct stacks_settings),
+    .small_pages = true,
     .run = stacks_run,
 };

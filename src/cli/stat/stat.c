@@ -378,5 +378,6 @@ const struct command command_stat = {
     .groups = stat_groups,
     .settings_size = sizeof(struct stat_settings),
     .runs_command = true,
+    .small_pages = true,
     .run = stat_run,
 };

@@ -340,5 +340,6 @@ const struct command command_top = {
     .groups = top_groups,
     .settings_size = sizeof(struct top_settings),
     .defaults = &top_defaults,
+    .small_pages = true,
     .run = top_run,
 };
