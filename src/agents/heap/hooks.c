@@ -37,6 +37,9 @@ static struct {
     int (*dlclose)(void *library);
 } real = {.malloc = first_malloc, .free = first_free};
 
+/* real.free is first_free for ever if the program has memory of before the start. */
+static void (*library_free)(void *block);
+
 static enum { NEW, STARTING, STARTED } state;
 
 /* --- Before the real functions are known -------------------------------------------- */
@@ -81,6 +84,9 @@ static void start(void)
     FIND(dlclose);
     FIND(malloc);
     FIND(free);
+    library_free = real.free;
+    if (first_used)
+        real.free = first_free;
     confine_start();
     state = STARTED;
     hooks_ready();
@@ -106,7 +112,7 @@ static void *first_malloc(size_t size)
 static void first_free(void *block)
 {
     if (is_started() && !is_first(block))
-        real.free(block);
+        library_free(block);
 }
 
 /* --- Records ----------------------------------------------------------------------- */
@@ -129,22 +135,22 @@ static __attribute__((noinline)) void put_copy(const void *block, size_t size,
     lane_put(&record);
 }
 
-/* The slow path of an allocation: decides whether it is recorded. Its callers' frames are
- * part of the stack, and remain until the record is put. */
-static __attribute__((noinline)) void take(const void *block, size_t size,
-                                           const uint64_t *frame)
+/* Decides whether an allocation is recorded. The frames of its callers are part of the stack,
+ * and remain until the record is put. Returns the block. */
+static __attribute__((noinline)) void *take(void *block, size_t size,
+                                            const uint64_t *frame)
 {
     uint64_t number, missing, flag = 0;
     if (state != STARTED || is_first(block))
-        return;
+        return block;
     if (!lane_is_on()) {
         sample_stop();
-        return;
+        return block;
     }
     if (!block)
         sample_skip(size);
     if (!block || !sample_takes(size))
-        return;
+        return block;
     if (is_sampled() && !sample_add(block))
         flag = HEAP_UNTRACKED_BIT;
     if (stack_begin(frame, &number, &missing)) {
@@ -155,14 +161,29 @@ static __attribute__((noinline)) void take(const void *block, size_t size,
         code_maps_need(missing ? missing : frame[1] - 1);
         put_copy(block, size, flag ? HEAP_UNTRACKED : 0, missing);
     }
+    return block;
 }
 
 /* Must be inlined into a function of this library. */
 static inline __attribute__((always_inline)) void *allocated(void *block, size_t size)
 {
-    if (sample_may_take(size))
-        take(block, size, __builtin_frame_address(0));
-    return block;
+    return sample_may_take(size) ? take(block, size, __builtin_frame_address(0)) : block;
+}
+
+/* The functions that are called most decide before they allocate, so that most calls are a jump
+ * to the real function. (An allocation that fails then counts as a part of the distance, which has
+ * no memory of what came before.) The others are jumps, too, so the frame of these functions is
+ * the caller's as well; meson.build asks the compiler for that. */
+#define SLOW static __attribute__((noinline))
+
+SLOW void *take_malloc(size_t size)
+{
+    return take(real.malloc(size), size, __builtin_frame_address(0));
+}
+
+SLOW void *take_calloc(size_t count, size_t size)
+{
+    return take(real.calloc(count, size), count * size, __builtin_frame_address(0));
 }
 
 /* Whether the block's release is recorded. */
@@ -181,14 +202,15 @@ static void put(enum heap_record_kind kind, const void *block)
 
 HOOK void *malloc(size_t size)
 {
-    return allocated(real.malloc(size), size);
+    return sample_may_take(size) ? take_malloc(size) : real.malloc(size);
 }
 
 HOOK void *calloc(size_t count, size_t size)
 {
     if (!is_started())
         return first_allocate(count * size);
-    return allocated(real.calloc(count, size), count * size);
+    return sample_may_take(count * size) ? take_calloc(count, size)
+                                         : real.calloc(count, size);
 }
 
 /* Memory of before the start is moved to the heap. */
@@ -265,16 +287,15 @@ static __attribute__((noinline)) void release(void *block)
 {
     if (is_followed(block))
         put(HEAP_FREED, block);
-    if (!is_first(block))
-        real.free(block);
+    real.free(block);
 }
 
 HOOK void free(void *block)
 {
-    if (__builtin_expect(!sample_may_have(block) && !is_first(block), 1))
-        real.free(block);
-    else
+    if (sample_may_have(block))
         release(block);
+    else
+        real.free(block);
 }
 
 HOOK int dlclose(void *library)
