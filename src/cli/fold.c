@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke fold: converts profiles to folded stacks. */
 #include "cli/command.h"
+#include "cli/message.h"
 #include "cli/options/load.h"
 #include "cli/options/names.h"
 #include "cli/options/save.h"
@@ -35,6 +36,23 @@ static const struct option_group fold_groups[] = {
     {"input", load_options, OFF(load)},
     {0}};
 
+/* A line needs a name: a sample without a frame has the thread's, if threads are shown. */
+static void note_unnamed(const struct profile *p, enum thread_style threads)
+{
+    double all = 0, unnamed = 0;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        if (s->event != 1)
+            continue;
+        all += s->weight;
+        if (!s->stack && (threads == THREAD_NONE || !s->thread))
+            unnamed += s->weight;
+    }
+    if (unnamed > 0)
+        message_note("samples without a stack are left out: %.2f%% of the total",
+                     100 * unnamed / all);
+}
+
 static int fold_run(void *settings, int file_count, char **files)
 {
     struct fold_settings *s = settings;
@@ -47,8 +65,11 @@ static int fold_run(void *settings, int file_count, char **files)
     if (load_inputs(&s->load, NULL, &file_count, &files, &err))
         p = load_profiles(&s->load, file_count, files, &err);
     p = transforms_apply(&s->transforms, p, &err);
-    if (p)
+    if (p) {
         load_note_event(p, s->load.quiet);
+        if (!s->load.quiet)
+            note_unnamed(p, options.tree.threads);
+    }
     struct os_thread_pool *pool = engine_load_thread_pool(&s->load);
     struct thread_pool threads =
         pool ? os_thread_pool_interface(pool) : (struct thread_pool){.workers = 1};
