@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "os/machine.h"
 #include "os/mapping.h"
+#include "os/proc.h"
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
@@ -70,9 +71,11 @@ enum os_stop os_stop_thread(struct os_stopped *stopped, int64_t tid, struct erro
     sigset_t child, before;
     *stopped = (struct os_stopped){.tid = tid};
     if (ptrace(PTRACE_SEIZE, (pid_t)tid, NULL, NULL) != 0) {
-        if (errno == ESRCH)
+        int reason = errno;
+        bool gone = reason == EPERM && os_thread_state(tid, tid).letter == 'Z';
+        if (gone || reason == ESRCH)
             return OS_STOP_GONE;
-        refuse(tid, errno, err);
+        refuse(tid, reason, err);
         return OS_STOP_REFUSED;
     }
     if (ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL, NULL) != 0)
@@ -185,7 +188,8 @@ bool os_process_ranges(int64_t pid,
     char path[64];
     struct os_mapping maps;
     struct error ignored;
-    format_text(path, sizeof path, "/proc/%lld/maps", (long long)pid);
+    format_text(path, sizeof path, "/proc/%lld/task/%u/maps", (long long)pid,
+                os_process_live_thread((uint32_t)pid));
     if (!os_mapping_read(&maps, path, MAPS_MAX, &ignored))
         return false;
     struct str rest = maps.bytes;

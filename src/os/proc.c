@@ -114,12 +114,37 @@ bool os_process_threads(uint32_t pid, void (*each)(void *context, uint32_t tid),
 }
 
 /* The memory of a zombie is released: its size is 0. */
-bool os_process_runs(uint32_t pid)
+static bool has_memory(uint32_t pid, uint32_t tid)
 {
     char path[64], room[64];
-    format_text(path, sizeof path, "/proc/%u/statm", pid);
+    format_text(path, sizeof path, "/proc/%u/task/%u/statm", pid, tid);
     struct str text = os_read_text(path, room, sizeof room);
     return text.len > 1 && !str_starts(text, STR("0 "));
+}
+
+struct search {
+    uint32_t pid, found;
+};
+
+static void find_with_memory(void *context, uint32_t tid)
+{
+    struct search *s = context;
+    if (!s->found && has_memory(s->pid, tid))
+        s->found = tid;
+}
+
+uint32_t os_process_live_thread(uint32_t pid)
+{
+    struct search s = {.pid = pid};
+    find_with_memory(&s, pid); /* usually the main thread */
+    if (!s.found)
+        os_process_threads(pid, find_with_memory, &s);
+    return s.found;
+}
+
+bool os_process_runs(uint32_t pid)
+{
+    return os_process_live_thread(pid) != 0;
 }
 
 bool os_thread_exists(uint32_t pid, uint32_t tid)
@@ -251,9 +276,9 @@ static size_t read_code(int fd, void (*each)(void *, const struct os_code *),
     return count;
 }
 
-size_t os_process_code(uint32_t pid, uint32_t tid,
-                       void (*each)(void *context, const struct os_code *code),
-                       void *context)
+static size_t code_of(uint32_t pid, uint32_t tid,
+                      void (*each)(void *context, const struct os_code *code),
+                      void *context)
 {
     char path[64];
     size_t count = 0;
@@ -265,6 +290,15 @@ size_t os_process_code(uint32_t pid, uint32_t tid,
         count = read_code(fd, each, context);
     close(fd);
     return count;
+}
+
+size_t os_process_code(uint32_t pid, uint32_t tid,
+                       void (*each)(void *context, const struct os_code *code),
+                       void *context)
+{
+    size_t count = code_of(pid, tid, each, context);
+    uint32_t other = count == 0 && tid == pid ? os_process_live_thread(pid) : tid;
+    return other && other != tid ? code_of(pid, other, each, context) : count;
 }
 
 /* --- Users ------------------------------------------------------------------------- */

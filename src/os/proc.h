@@ -45,6 +45,10 @@ bool os_process_threads(uint32_t pid, void (*each)(void *context, uint32_t tid),
 /* Whether the process has memory: it runs, and is not a zombie. */
 bool os_process_runs(uint32_t pid);
 
+/* A thread that leads to the memory of the process: the main one, unless it has ended before the
+ * others. 0: there is none. */
+uint32_t os_process_live_thread(uint32_t pid);
+
 /* Whether the kernel filters its system calls (seccomp(2)); whether it is stopped, by a
  * signal or a debugger; whether its returns are checked (arch_prctl(2)). */
 bool os_process_filters_calls(uint32_t pid);
@@ -69,7 +73,8 @@ struct os_code {
 };
 
 /* Calls `each` for every executable mapping of the thread's process, in order of
- * address; the path is valid during the call. Returns their number; 0 if there is no
+ * address; the path is valid during the call. If that is a main thread that has ended, another
+ * thread is used. Returns their number; 0 if there is no
  * such thread, if it has no memory of its own, or without permission. */
 size_t os_process_code(uint32_t pid, uint32_t tid,
                        void (*each)(void *context, const struct os_code *code),

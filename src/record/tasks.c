@@ -33,6 +33,7 @@ static void add_name(struct record_tasks *t, uint32_t pid, uint32_t tid, uint64_
     note(t, tid, KNOWN_NAME);
     if (name.len == 0)
         return;
+    thread_counts_see(&t->threads, pid, tid);
     struct record r = record_make_name(&t->maker, pid, tid, name, time);
     record_pass(&t->next, &r);
 }
@@ -104,6 +105,7 @@ static void begins(struct record_tasks *t, const struct record *r)
 {
     uint32_t pid = record_u32(r->bytes, 8), parent = record_u32(r->bytes, 12);
     uint32_t tid = record_u32(r->bytes, 16), parent_tid = record_u32(r->bytes, 20);
+    thread_counts_begin(&t->threads, pid, tid);
     if (pid != parent)
         need(t, parent, parent_tid, r->time);
     bool named = parent_tid < t->limit && t->known[parent_tid] & KNOWN_NAME;
@@ -113,19 +115,28 @@ static void begins(struct record_tasks *t, const struct record *r)
         note(t, pid, KNOWN_CODE);
 }
 
+/* A process whose main thread has ended runs on in the others. */
 static void ends(struct record_tasks *t, const struct record *r)
 {
-    uint32_t tid = record_u32(r->bytes, 16);
-    if (tid < t->limit)
+    uint32_t pid = record_u32(r->bytes, 8), tid = record_u32(r->bytes, 16);
+    bool last = thread_counts_end(&t->threads, pid, tid);
+    if (tid < t->limit && (last || tid != pid))
         t->known[tid] = KNOWN_GONE;
+    if (pid < t->limit && last)
+        t->known[pid] = KNOWN_GONE;
 }
 
 /* COMM: after an exec, the kernel reports all mappings from then on. */
 static void is_named(struct record_tasks *t, const struct record *r)
 {
-    note(t, record_u32(r->bytes, 12), KNOWN_NAME);
-    if (r->misc & PERF_MISC_COMM_EXEC)
-        note(t, record_u32(r->bytes, 8), KNOWN_CODE);
+    uint32_t pid = record_u32(r->bytes, 8), tid = record_u32(r->bytes, 12);
+    note(t, tid, KNOWN_NAME);
+    if (!(r->misc & PERF_MISC_COMM_EXEC)) {
+        thread_counts_see(&t->threads, pid, tid);
+        return;
+    }
+    thread_counts_exec(&t->threads, pid);
+    note(t, pid, KNOWN_CODE);
 }
 
 static void take(void *context, const struct record *r)
@@ -294,11 +305,12 @@ bool record_tasks_init(struct record_tasks *t, const struct record_layout *layou
     *t = (struct record_tasks){
         .layout = layout, .next = next, .limit = os_pid_max(), .maker.layout = layout};
     t->known = calloc(t->limit, 1);
-    return t->known || error_memory(err);
+    return (thread_counts_init(&t->threads, t->limit) && t->known) || error_memory(err);
 }
 
 void record_tasks_deinit(struct record_tasks *t)
 {
     free(t->known);
+    thread_counts_deinit(&t->threads);
     t->known = NULL;
 }

@@ -8,12 +8,14 @@
 
 #include "record/jit_maps.h"
 #include "record/record.h"
+#include "record/thread_counts.h"
 
 struct record_tasks {
     const struct record_layout *layout;
     struct record_sink next;
     uint8_t *known; /* by process or thread id: what the recording contains about it */
     uint32_t limit; /* ids are below it */
+    struct thread_counts threads;
     struct record_maker maker;
     uint64_t
         earliest; /* time of what is read of a process when its first sample comes; 0: that

@@ -219,6 +219,7 @@ static void take_map(struct record_unwinder *u, const struct record *r)
 static void take_fork(struct record_unwinder *u, const struct record *r)
 {
     uint32_t pid = record_u32(r->bytes, 8), parent = record_u32(r->bytes, 12);
+    thread_counts_begin(&u->threads, pid, record_u32(r->bytes, 16));
     if (pid == parent || pid >= u->pid_limit || parent >= u->pid_limit)
         return;
     set_space(u, pid, space_share(&u->spaces, u->space_of[parent]));
@@ -226,8 +227,9 @@ static void take_fork(struct record_unwinder *u, const struct record *r)
 
 static void take_exit(struct record_unwinder *u, const struct record *r)
 {
-    uint32_t pid = record_u32(r->bytes, 8), tid = record_u32(r->bytes, 16);
-    if (pid != tid || pid >= u->pid_limit || u->space_of[pid] == 0)
+    uint32_t pid = record_u32(r->bytes, 8);
+    bool last = thread_counts_end(&u->threads, pid, record_u32(r->bytes, 16));
+    if (!last || pid >= u->pid_limit || u->space_of[pid] == 0)
         return;
     if (ARRAY_RESERVE_HEAP(u->exits, u->exit_cap, u->exit_count + 1))
         u->exits[u->exit_count++] = (struct unwinder_exit){pid, u->space_of[pid]};
@@ -244,10 +246,16 @@ static void drop_exited(struct record_unwinder *u)
     u->exit_count = 0;
 }
 
-static void take_exec(struct record_unwinder *u, const struct record *r)
+/* COMM: a thread has this name, or its process executed another program. */
+static void take_name(struct record_unwinder *u, const struct record *r)
 {
     uint32_t pid = record_u32(r->bytes, 8);
-    if (r->misc & PERF_MISC_COMM_EXEC && pid < u->pid_limit)
+    if (!(r->misc & PERF_MISC_COMM_EXEC)) {
+        thread_counts_see(&u->threads, pid, record_u32(r->bytes, 12));
+        return;
+    }
+    thread_counts_exec(&u->threads, pid);
+    if (pid < u->pid_limit)
         set_space(u, pid, 0);
 }
 
@@ -486,7 +494,7 @@ static void take(void *context, const struct record *r)
     else if (r->type == PERF_EXIT && whole)
         take_exit(u, r);
     else if (r->type == PERF_COMM && whole)
-        take_exec(u, r);
+        take_name(u, r);
     record_pass(&u->next, r);
 }
 
@@ -546,7 +554,9 @@ bool record_unwinder_init(struct record_unwinder *u, const struct record_layout 
     u->batch = calloc(1, sizeof *u->batch);
     u->cache = unwind_cache_create(&u->arena);
     u->no_file_of = calloc(u->pid_limit, sizeof *u->no_file_of);
-    return (u->space_of && u->no_file_of && u->batch && u->cache) || error_memory(err);
+    return (thread_counts_init(&u->threads, u->pid_limit) && u->space_of &&
+            u->no_file_of && u->batch && u->cache) ||
+           error_memory(err);
 }
 
 void record_unwinder_deinit(struct record_unwinder *u)
@@ -556,6 +566,7 @@ void record_unwinder_deinit(struct record_unwinder *u)
     free(u->files);
     free(u->space_of);
     free(u->exits);
+    thread_counts_deinit(&u->threads);
     free(u->no_file_of);
     free(u->batch);
     arena_deinit(&u->arena);

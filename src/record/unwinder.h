@@ -20,6 +20,7 @@
 #include "model/space.h"
 #include "model/unwind_gaps.h"
 #include "record/record.h"
+#include "record/thread_counts.h"
 #include "resolve/object.h"
 
 #define UNWINDER_BATCH 64
@@ -58,7 +59,7 @@ struct unwinder_counts {
     struct unwind_gaps gaps; /* `broken`, by file */
 };
 
-/* A process whose EXIT record was given, with its mappings at that time. The kernel still works
+/* A process whose threads have all ended, with its mappings at that time. The kernel still works
  * for it afterwards, so that later samples need them. */
 struct unwinder_exit {
     uint32_t pid;
@@ -75,8 +76,9 @@ struct record_unwinder {
     uint32_t pid_limit;
     struct unwinder_exit *exits; /* of this round */
     size_t exit_count, exit_cap;
-    struct arena arena;          /* the cache's */
-    struct unwinder_file *files; /* [0] is none */
+    struct thread_counts threads; /* a process lives longer than its main thread */
+    struct arena arena;           /* the cache's */
+    struct unwinder_file *files;  /* [0] is none */
     size_t file_count, file_cap;
     size_t known;       /* files, without unused ids */
     size_t known_limit; /* above it, unused files are searched for */

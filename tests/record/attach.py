@@ -3,6 +3,7 @@
 """Recordings of running processes: with the processes that they have started, by name, by service
 and by container."""
 
+import json
 import os
 import shutil
 import signal
@@ -113,6 +114,46 @@ def check_name(folder):
         family.end()
 
 
+class MainEnds:
+    """A process whose main thread has ended; another one uses CPU time."""
+
+    def __init__(self, folder):
+        program = os.path.join(folder, "main_ends")
+        source = os.path.join(tap.SOURCE_ROOT, "tests", "record", "main_ends.c")
+        status, _, err = tap.run(["cc", "-O1", "-g", "-pthread", "-o", program, source])
+        if status != 0:
+            fails(err.decode("utf-8", "replace"))
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process.stdout.readline()
+        self.spinning = {self.process.pid}
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+def check_main_thread_ended(folder):
+    """The kernel shows no mappings of the main thread, which has ended."""
+    target = MainEnds(folder)
+    pid = str(target.process.pid)
+    try:
+        for how in ("fp", "dwarf"):
+            err, pids = record(folder, target, "-g", how, "-p", pid)
+            expect(pids, target.spinning, err)
+            path = os.path.join(folder, "x.data")
+            out = tap.run([tap.STOKE, "report", "-q", "--json", path])[1]
+            event = json.loads(out)["events"][0]
+            total = {f["name"]: f["total"] for f in event["functions"]}
+            if total.get("works", 0) < 0.9 * event["total"] or "truncated" in err:
+                fails(f"{how}: {total.get('works', 0)} of {event['total']} are in works\n{err}")
+        status, out, err = tap.run([tap.STOKE, "stacks", pid])
+        if status != 0 or b"works" not in out:
+            fails("stoke stacks: " + (out + err).decode("utf-8", "replace"))
+    finally:
+        target.end()
+
+
 def hierarchy():
     for path in ("/sys/fs/cgroup/perf_event", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"):
         if os.path.exists(os.path.join(path, "cgroup.procs")):
@@ -165,7 +206,8 @@ def main():
     service = f"stoke-test-{os.getpid()}"
     cases = [("processes that the target has started", check_descendants),
              ("stoke itself is not recorded", check_own),
-             ("processes by name", check_name)]
+             ("processes by name", check_name),
+             ("a process whose main thread has ended", check_main_thread_ended)]
     if can_make_groups():
         cases += [("a service", lambda folder: check_group(
                       folder, service + ".service", "--service", service)),

@@ -85,15 +85,20 @@ static void map(uint32_t pid, uint64_t start, uint64_t size, uint64_t offset,
     give(record_end(&maker, pid, pid, 1));
 }
 
-static void task(uint32_t type, uint32_t pid, uint32_t parent)
+static void thread(uint32_t type, uint32_t pid, uint32_t parent, uint32_t tid)
 {
     record_begin(&maker, type, 0);
     record_put_u32(&maker, pid);
     record_put_u32(&maker, parent);
-    record_put_u32(&maker, pid);
+    record_put_u32(&maker, tid);
     record_put_u32(&maker, parent);
     record_put_u64(&maker, 1);
-    give(record_end(&maker, pid, pid, 1));
+    give(record_end(&maker, pid, tid, 1));
+}
+
+static void task(uint32_t type, uint32_t pid, uint32_t parent)
+{
+    thread(type, pid, parent, pid);
 }
 
 /* A sample with a chain of the kernel, registers, and a dump. */
@@ -262,6 +267,24 @@ static void test_memory_is_bounded(void **state)
     record_unwinder_deinit(&unwinder);
 }
 
+/* A process whose main thread ends first keeps its mappings until the last thread ends. */
+static void test_main_thread_ends_first(void **state)
+{
+    (void)state;
+    set_up();
+    map(10, 0x400000, 0x1000, 0, 1, STR("/bin/program"));
+    thread(PERF_FORK, 10, 10, 11);
+    thread(PERF_FORK, 10, 10, 12);
+    thread(PERF_EXIT, 10, 10, 12);
+    task(PERF_EXIT, 10, 1);
+    end_round();
+    assert_non_null(space_find(&unwinder.spaces, unwinder.space_of[10], 0x400000));
+    thread(PERF_EXIT, 10, 10, 11);
+    end_round();
+    assert_null(space_find(&unwinder.spaces, unwinder.space_of[10], 0x400000));
+    record_unwinder_deinit(&unwinder);
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
@@ -269,6 +292,7 @@ int main(void)
 #if defined(__x86_64__)
         UNIT(test_own_stack),
 #endif
+        UNIT(test_main_thread_ends_first),
         UNIT(test_memory_is_bounded)
     };
     return UNITS_RUN(units);
