@@ -218,11 +218,31 @@ bool os_data_file_create_in_memory(struct os_data_file *f, struct error *err)
     return true;
 }
 
+int os_data_stream_take(struct error *err)
+{
+    int fd = isatty(STDOUT_FILENO) ? -1 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (fd < 0) {
+        error_set(err, "a recording cannot be written to %s",
+                  isatty(STDOUT_FILENO) ? "a terminal" : "a closed standard output");
+        error_hint(err, "-o FILE, or stoke record -o - ... | stoke report -");
+    } else {
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    }
+    return fd;
+}
+
+void os_data_file_of_stream(struct os_data_file *f, int stream)
+{
+    *f =
+        (struct os_data_file){.fd = stream, .path = "standard output", .is_stream = true};
+}
+
 bool os_data_file_write(struct os_data_file *f, uint64_t offset, struct str bytes,
                         struct error *err)
 {
     while (bytes.len) {
-        ssize_t put = pwrite(f->fd, bytes.ptr, bytes.len, (off_t)offset);
+        ssize_t put = f->is_stream ? write(f->fd, bytes.ptr, bytes.len)
+                                   : pwrite(f->fd, bytes.ptr, bytes.len, (off_t)offset);
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0)
@@ -265,7 +285,7 @@ void os_data_file_remove(const char *path)
 
 void os_data_file_cut(struct os_data_file *f, uint64_t size)
 {
-    if (ftruncate(f->fd, (off_t)size) != 0)
+    if (!f->is_stream && ftruncate(f->fd, (off_t)size) != 0)
         return; /* the excess stays; readers find the end themselves */
 }
 

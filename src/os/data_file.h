@@ -15,6 +15,7 @@ struct os_data_file {
     /* the current name until then; empty: `path` is the current name */
     char temporary[4128];
     bool is_unnamed; /* no name at all yet (O_TMPFILE) */
+    bool is_stream;  /* a pipe: what was written stays, offsets do not matter */
 };
 
 /* Creates the file, readable by its owner only, under a temporary name. Follows a
@@ -38,6 +39,13 @@ bool os_data_file_create_hidden(struct os_data_file *f, struct error *err);
 
 /* The same, in memory. */
 bool os_data_file_create_in_memory(struct os_data_file *f, struct error *err);
+
+/* Takes over standard output for a stream of records: what this process and its children print
+ * goes to standard error from then on. -1 if standard output is a terminal or closed. */
+int os_data_stream_take(struct error *err);
+
+/* Makes a file of that descriptor. */
+void os_data_file_of_stream(struct os_data_file *f, int stream);
 
 /* Writes all bytes at an offset. Returns false with the reason if not all could be
  * written; some may have been. */

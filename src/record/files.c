@@ -24,6 +24,11 @@ static void number_path(const struct record_files *f, uint32_t number, char *roo
 static bool create(struct record_files *f, struct os_data_file *file, struct error *err)
 {
     const struct record_files_settings *set = f->settings;
+    if (set->stream) {
+        os_data_file_of_stream(file, set->stream);
+        format_text(f->path, sizeof f->path, "%s", file->path);
+        return true;
+    }
     if (set->snapshot)
         return os_data_file_create_in_memory(file, err);
     if (!set->path)

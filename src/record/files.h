@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a recording: its last stage.
  *   one file            FILE, from the start to the end
+ *   stream              a pipe, from the start to the end
  *   rotation            FILE.1, FILE.2, ...: each is complete; the oldest are removed
  *   snapshots           in memory, in parts of which the oldest is freed; a file is written on
  *                       request, and one at the end
@@ -25,6 +26,7 @@ struct record_files_settings {
     uint64_t rotate;  /* ns: of a file; of what is in memory; 0: no limit */
     uint32_t limit;   /* of files, with rotate; 0: RECORD_FILES_DEFAULT */
     bool snapshot;    /* record to memory */
+    int stream; /* a descriptor that gets the pipe form, instead of `path`; 0: none */
     struct os_user_ids owner;
 };
 

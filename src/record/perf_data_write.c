@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/perf_data_write.h"
+#include "record/perf_stream.h"
 #include <stdlib.h>
 
 /* Number of bytes that are compressed at once: the result must fit into a record, and
@@ -126,18 +127,34 @@ static bool hide_features(struct perf_data_writer *w, struct error *err)
                               err);
 }
 
+/* Before the records. */
+static bool begin(struct perf_data_writer *w, struct error *err)
+{
+    if (!w->is_stream) {
+        put_head(w, w->head);
+    } else if (!perf_stream_put_head(&w->out, w->head, &w->features, err)) {
+        return false;
+    } else {
+        put_first_records(&w->out, w->head);
+        w->size = w->out.used;
+    }
+    return !w->out.failed || error_memory(err);
+}
+
 bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file,
                            const struct perf_file_head *head, struct error *err)
 {
-    *w = (struct perf_data_writer){
-        .file = file, .head = head, .packed = head->packed, .out = OUTPUT_BUFFER};
+    *w = (struct perf_data_writer){.file = file,
+                                   .head = head,
+                                   .packed = head->packed,
+                                   .out = OUTPUT_BUFFER,
+                                   .is_stream = file->is_stream};
     w->pending = malloc(PIECE);
     bool ok = perf_features_init(&w->features, head) && w->pending;
     if (!ok || (w->packed && !packer_init(&w->packer, head->pack_level, err)))
         return error_memory(err);
-    put_head(w, head);
-    if (w->out.failed)
-        return error_memory(err);
+    if (!begin(w, err))
+        return false;
     if (!os_data_file_write(file, 0, output_contents(&w->out), err))
         return false;
     w->out.used = 0;
@@ -145,6 +162,20 @@ bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file
 }
 
 /* --- Records ----------------------------------------------------------------------- */
+
+static bool write_to_stream(struct perf_data_writer *w, struct error *err)
+{
+    if (w->out.failed) {
+        error_memory(err);
+        return stop(w, err);
+    }
+    if (!os_data_file_write(w->file, w->size, output_contents(&w->out), err))
+        return stop(w, err);
+    w->size += w->out.used;
+    w->out.used = 0;
+    w->in_file = w->samples;
+    return true;
+}
 
 /* Appends w->out to the records in the file. */
 static bool write_out(struct perf_data_writer *w, struct error *err)
@@ -157,6 +188,8 @@ static bool write_out(struct perf_data_writer *w, struct error *err)
     }
     if (records == 0)
         return true;
+    if (w->is_stream)
+        return write_to_stream(w, err);
     perf_features_table(&w->features, w->features_at, &w->out);
     if (w->out.failed) {
         error_memory(err);
@@ -265,6 +298,8 @@ struct record_sink perf_data_writer_sink(struct perf_data_writer *w)
 bool perf_data_writer_write_ids(struct perf_data_writer *w, struct error *err)
 {
     struct output o = OUTPUT_BUFFER;
+    if (w->is_stream)
+        return true; /* readers take unknown ids for those of the first event */
     put_events(&o, w->head);
     bool ok = o.failed ? error_memory(err)
                        : os_data_file_write(w->file, PERF_FILE_HEADER,
@@ -324,6 +359,8 @@ bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err)
 {
     if (!perf_data_writer_flush(w, err))
         return false;
+    if (w->is_stream)
+        return true;
     if (w->samples)
         perf_features_add_times(&w->features, w->first, w->last);
     if (w->head->jit_maps)
@@ -348,5 +385,7 @@ bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err)
 
 uint64_t perf_data_writer_bytes(const struct perf_data_writer *w)
 {
-    return w->records_at + w->size + perf_features_table_size(&w->features);
+    return w->is_stream
+               ? w->size
+               : w->records_at + w->size + perf_features_table_size(&w->features);
 }

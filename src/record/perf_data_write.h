@@ -6,6 +6,8 @@
  * first, with the new table; then it removes the feature bits from the header, overwrites the old
  * table, and writes the new size and the feature bits. A reader in between finds the records of
  * the flush before.
+ * A stream cannot be changed later: it begins with records of the attributes and the features
+ * (perf_stream.h), and what is known at the end is not in it.
  * Records are compressed (COMPRESSED records, zstd) by default: chains repeat, and compression
  * takes less time than writing what it saves. */
 #ifndef STOKE_RECORD_PERF_DATA_WRITE_H
@@ -21,7 +23,7 @@ struct perf_data_writer {
     const struct perf_file_head *head;
     struct perf_features features;
     struct packer packer;
-    bool packed;
+    bool packed, is_stream;
     char *pending; /* records to compress, or to append */
     size_t pending_used;
     struct output out;                /* next to write to the file */

@@ -89,13 +89,19 @@ static void report_files(const struct record_session *s, struct record_file_repo
     };
 }
 
+static bool writer_failed(const struct record_session *s)
+{
+    return s->files.parts[s->files.now].writer.failed;
+}
+
 /* The CPU time of a command that ended, if all of it was sampled at a rate. */
 static void report_time(const struct record_session *s, struct record_report *r)
 {
     const struct perf_sampler_settings *set = &s->chain.sampler_settings;
     const struct record_event *e = &set->events.items[0];
     bool whole = records_command(s) && s->child.ended && !s->command_stopped &&
-                 s->settings->delay == 0 && !set->program && !set->targets.cpus;
+                 s->settings->delay == 0 && !set->program && !set->targets.cpus &&
+                 !set->targets.alone && !s->chain.failed && !writer_failed(s);
     uint32_t rate = e->rate ? e->rate : e->period ? 0 : set->rate;
     r->of_cpus = s->chain.sampler.of_cpus;
     if (!whole || rate == 0 || rate > PERF_SAMPLER_OF_CPUS_RATE ||
@@ -388,11 +394,6 @@ static bool collect(struct record_session *s, const struct record_turn *t)
         return false;
     s->collect_at = next_collection(s, t->now);
     return true;
-}
-
-static bool writer_failed(const struct record_session *s)
-{
-    return s->files.parts[s->files.now].writer.failed;
 }
 
 /* No more samples follow: stages output the records that they hold. */

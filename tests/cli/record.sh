@@ -310,7 +310,7 @@ refused 2 "invalid stack dump size '70000'" -g dwarf,70000 true
 refused 2 "invalid unwinding method 'magic'" --call-graph=magic true
 status 1 stoke record -o no/such/folder.data true
 says 'cannot write no/such/folder.data: No such file or directory'
-refused 2 'cannot be written to standard output' -o - true
+refused 2 'need a file as output' -o - --rotate 1m true
 
 # A file at its size limit, and a full disk: data that was written before remains.
 (ulimit -f 200 && stoke record -F 4999 --no-compress -o small.data ./load 3000 2>err) &&

@@ -13,7 +13,6 @@
     {                                                                                    \
         .names = (name), .letter = (letter_), .kind = OPTION_REPLACED, .instead = (text) \
     }
-#define NOTHING(name, letter) INSTEAD(name, letter, NULL)
 
 #define BY_PERF "record with perf record; stoke reads its file"
 #define BY_INFO "stoke info FILE"
@@ -88,13 +87,13 @@ const struct option perf_record_options[] = {
     INSTEAD("user-regs", 0, BY_PERF),
     INSTEAD("namespaces", 0, BY_PERF),
     INSTEAD("kcore", 0, BY_PERF),
-    NOTHING("aux-sample", 0),
-    NOTHING("no-samples", 'n'),
-    NOTHING("clang-opt", 0),
-    NOTHING("clang-path", 0),
-    NOTHING("dry-run", 0),
-    NOTHING("exclude-perf", 0),
-    NOTHING("setup-filter", 0),
+    INSTEAD("aux-sample", 0, BY_PERF),
+    INSTEAD("no-samples", 'n', "stoke stat counts events without samples"),
+    INSTEAD("clang-opt", 0, "-e TRACEPOINT --filter TEXT: stoke compiles no scripts"),
+    INSTEAD("clang-path", 0, "-e TRACEPOINT --filter TEXT: stoke compiles no scripts"),
+    INSTEAD("dry-run", 0, "the command true checks the options: stoke record ... true"),
+    INSTEAD("exclude-perf", 0, "stoke report --drop-comm stoke"),
+    INSTEAD("setup-filter", 0, "--filter TEXT after each tracepoint of -e"),
     {0}};
 
 const struct option perf_report_options[] = {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/record/check.h"
 
-/* stoke does not write the pipe form of perf.data. */
+/* A stream is one recording, from its start to its end. */
 static bool check_output(const struct record_command_settings *s, struct error *err)
 {
-    if (strcmp(s->output, "-") != 0)
+    if (strcmp(s->output, "-") != 0 || !(s->rotate || s->snapshot || s->bundle))
         return true;
-    error_set(err, "a recording cannot be written to standard output");
-    return error_hint(err, "-o FILE, and then stoke script FILE");
+    error_set(err, "--rotate, --snapshot and --bundle need a file as output");
+    return error_hint(err, "-o FILE");
 }
 
 static bool check_files(const struct record_command_settings *s,

@@ -12,6 +12,7 @@
 #include "engine/record_heap.h"
 #include "engine/symbols.h"
 #include "os/cgroup.h"
+#include "os/data_file.h"
 #include "os/file.h"
 #include "os/machine.h"
 #include "os/proc.h"
@@ -125,7 +126,7 @@ static const struct option record_options[] = {
     {"delay", 'D', "MS", "start sampling after MS milliseconds", OPTION_PARSED,
      OFF(delay), .parse = parse_delay},
     {"output", 'o', "FILE",
-     "output file (default: perf.data); .svg, .folded, ...: draw it directly",
+     "output file (default: perf.data); .svg, .folded, ...: draw it directly; -: a pipe",
      OPTION_STRING, OFF(output)},
     {"max-size", 0, "SIZE",
      "end when the file has this size (64M); with --rotate and --snapshot: size limit of "
@@ -493,6 +494,16 @@ static void choose_reports(struct recording *r)
     r->drawing.failed = note_failed;
 }
 
+/* `-o -`: before anything is printed, and before the command starts. */
+static bool take_stream(struct recording *r, struct error *err)
+{
+    if (strcmp(r->s->output, "-") != 0)
+        return true;
+    int stream = os_data_stream_take(err);
+    r->settings.files.stream = stream > 0 ? stream : 0;
+    return stream > 0;
+}
+
 /* False with err and *status set, or *status is the command's. */
 static bool record_with(struct recording *r, int word_count, char **words, int *status,
                         struct error *err)
@@ -504,8 +515,8 @@ static bool record_with(struct recording *r, int word_count, char **words, int *
         return false;
     choose_reports(r);
     choose_settings(r);
-    if (!record_check(s, &r->drawing, word_count, err) || !choose_rate(r, err) ||
-        !find_targets(r, words, err))
+    if (!record_check(s, &r->drawing, word_count, err) || !take_stream(r, err) ||
+        !choose_rate(r, err) || !find_targets(r, words, err))
         return false;
     *status = STATUS_FAILED;
     r->session = record_session_create(&r->settings, err);

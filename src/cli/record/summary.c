@@ -134,10 +134,11 @@ static void print_undersampled(const struct record_report *r)
 {
     message_note("sampled %.2f s of %.2f s CPU time%s",
                  (double)r->samples / r->command_rate, (double)r->command_time / NS,
-                 r->of_cpus ? ": the machine was too busy, or another user of the "
-                              "counters had priority"
+                 r->of_cpus ? ": the machine was too busy, another user of the counters "
+                              "had priority, or programs ran with other rights (setuid)"
                             : ": threads that run for less than a sampling period are "
-                              "missed; root, CAP_PERFMON or kernel.perf_event_paranoid "
+                              "missed, and programs with other rights (setuid); root, "
+                              "CAP_PERFMON or kernel.perf_event_paranoid "
                               "at 0 or less prevents it, a higher rate (-F) reduces it");
 }
 
