@@ -410,6 +410,19 @@ static void note_waits(const struct daemon *d)
                     r.unavailable.hint[0] ? "; " : "", r.unavailable.hint);
 }
 
+/* Whether interpreters are read: without, the stacks of their programs are those of native code. */
+static void note_interpreters(const struct daemon *d)
+{
+    struct event_source_report r;
+    if (!d->settings->interpreters || d->is_open)
+        return;
+    record_chain_report(&d->live.chain, EVENT_SOURCE_interpreters, &r);
+    if (!r.active)
+        engine_note(d->report,
+                    "functions of Python and other interpreters are not stored: %s",
+                    r.unavailable.message);
+}
+
 static bool open_everyone(struct daemon *d, struct error *err)
 {
     d->record.sampler.targets.everyone = true;
@@ -444,17 +457,20 @@ static bool open_sampling(struct daemon *d, struct error *err)
         .idle_context = d};
     d->record.sources.on[EVENT_SOURCE_long_waits] = d->settings->least_wait != 0;
     d->record.sources.least_wait = d->settings->least_wait;
+    d->record.sources.on[EVENT_SOURCE_interpreters] = d->settings->interpreters;
+    d->record.sources.interpreters_by_kernel = d->settings->interpreters;
     choose_event(d);
     bool ok = open_everyone(d, &first);
     note_waits(d);
-    if (ok)
-        return true;
-    if (!open_own(d, err))
-        return false;
-    if (!d->is_open)
-        engine_note(d->report,
-                    "only your own processes are sampled, and what they start: %s",
-                    first.message);
+    if (!ok) {
+        if (!open_own(d, err))
+            return false;
+        if (!d->is_open)
+            engine_note(d->report,
+                        "only your own processes are sampled, and what they start: %s",
+                        first.message);
+    }
+    note_interpreters(d);
     return true;
 }
 

@@ -22,6 +22,7 @@ struct daemon_settings {
     uint32_t rate;       /* samples per second and CPU */
     uint32_t window;     /* seconds */
     uint64_t least_wait; /* ns: longer waits are sampled, too; 0: none */
+    bool interpreters;   /* with the functions of interpreted programs */
     struct store_limits limits;
     struct daemon_limits budget;
     struct daemon_trigger_settings triggers;

@@ -93,7 +93,7 @@ bool stacks_read_process(struct stacks_reader *r, struct error *err)
     uint32_t pid = (uint32_t)r->process;
     r->read = read_process;
     if (!os_process_ranges(pid, add_range, r) ||
-        os_process_code(pid, pid, stacks_add_code, r) == 0) {
+        os_process_code_ids(pid, pid, stacks_add_code, r) == 0) {
         error_set(err, "the memory of process %u is not accessible", pid);
         return error_hint(err,
                           "run as the user of the process or as root; threads of the "

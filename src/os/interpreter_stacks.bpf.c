@@ -24,7 +24,11 @@ const volatile struct interpreter_stacks_kernel kernel;
 #define STEPS_MAX 8192                   /* threads of a process that are searched */
 #define RETRY_FIRST ((uint64_t)10000000) /* ns */
 
-#define WAKE_BYTES ((uint64_t)512 << 10) /* that the process reads at the latest */
+/* Records that the process reads at the latest. */
+const volatile uint64_t wake_bytes;
+
+/* A process is announced at its second sample. */
+const volatile bool second;
 
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -43,7 +47,7 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 1 << 22);
+    __uint(max_entries, 1); /* set before the map is created */
 } records SEC(".maps");
 
 /* The record that is made on a CPU, and the state of its walk. It is in a map because the kernel
@@ -598,7 +602,7 @@ static __always_inline void write(struct walk *w, uint64_t flags)
         count = INTERPRETER_STACKS_FRAMES;
     w->head.count = count;
     w->head.time = bpf_ktime_get_ns();
-    if (bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > WAKE_BYTES)
+    if (bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > wake_bytes)
         flags = BPF_RB_FORCE_WAKEUP;
     if (bpf_ringbuf_output(&records, w, sizeof w->head + count * sizeof w->frames[0],
                            flags) != 0 &&
@@ -689,6 +693,11 @@ int walk_interpreter(struct bpf_perf_event_data *ctx)
     struct interpreter_stacks_process *p = bpf_map_lookup_elem(&processes, &pid);
     if (p && !p->memory)
         p->memory = memory; /* known before its first sample */
+    if (second && (!p || p->memory != memory)) {
+        struct interpreter_stacks_process first = {.memory = memory};
+        bpf_map_update_elem(&processes, &pid, &first, BPF_ANY);
+        return 1;
+    }
     if (!p || p->memory != memory ||
         (p->state == INTERPRETER_STACKS_UNKNOWN && now >= p->retry)) {
         announce(w, memory, now);

@@ -44,6 +44,7 @@ static int take(void *context, void *data, size_t size)
 }
 
 bool os_interpreter_stacks_open(struct os_interpreter_stacks *s,
+                                const struct os_interpreter_stacks_settings *settings,
                                 interpreter_stacks_each *each, void *context,
                                 struct error *err)
 {
@@ -56,6 +57,10 @@ bool os_interpreter_stacks_open(struct os_interpreter_stacks *s,
         return fail(errno, err);
     if (!set_kernel(p, err))
         return false;
+    p->rodata->wake_bytes = settings->room / 8;
+    p->rodata->second = settings->second;
+    if (bpf_map__set_max_entries(p->maps.records, settings->room) != 0)
+        return fail(errno, err);
     if (interpreter_stacks_program__load(p) != 0)
         return fail(errno, err);
     s->handle = bpf_program__fd(p->progs.walk_interpreter);

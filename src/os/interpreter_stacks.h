@@ -28,9 +28,16 @@ struct os_interpreter_stacks {
     void *context;
 };
 
-/* Loads the program. False if stoke was built without eBPF, the kernel does not support it, or
- * the user lacks permission. Must not be moved. Close it in any case. */
+struct os_interpreter_stacks_settings {
+    uint32_t
+        room; /* bytes for records, which are resident: a power of 2, at least 64 KiB */
+    bool second; /* announce a process at its second sample: many have no more than one */
+};
+
+/* Loads the program. False if stoke was built without eBPF, the kernel does not support it, or the user
+ * lacks permission. Must not be moved. Close it in any case. */
 bool os_interpreter_stacks_open(struct os_interpreter_stacks *s,
+                                const struct os_interpreter_stacks_settings *settings,
                                 interpreter_stacks_each *each, void *context,
                                 struct error *err);
 void os_interpreter_stacks_close(struct os_interpreter_stacks *s); /* or all zeros */

@@ -3,9 +3,11 @@
 #include "os/interpreter_stacks.h"
 
 bool os_interpreter_stacks_open(struct os_interpreter_stacks *s,
+                                const struct os_interpreter_stacks_settings *settings,
                                 interpreter_stacks_each *each, void *context,
                                 struct error *err)
 {
+    (void)settings;
     *s = (struct os_interpreter_stacks){.each = each, .context = context, .records = -1};
     error_set(err, "this stoke was built without eBPF");
     return error_hint(err,

@@ -192,7 +192,7 @@ static uint32_t protection_of(uint64_t flags)
 }
 
 /* False if the kernel does not support PROCMAP_QUERY. */
-static bool query_code(int fd, void (*each)(void *, const struct os_code *),
+static bool query_code(int fd, bool ids, void (*each)(void *, const struct os_code *),
                        void *context, size_t *count)
 {
     char name[4096];
@@ -202,9 +202,10 @@ static bool query_code(int fd, void (*each)(void *, const struct os_code *),
                               .query_flags = QUERY_EXECUTABLE | QUERY_OR_NEXT,
                               .address = from,
                               .name_size = sizeof name,
-                              .build_id_size = OS_BUILD_ID_MAX,
+                              .build_id_size = ids ? OS_BUILD_ID_MAX : 0,
                               .name_at = (uint64_t)(uintptr_t)name,
-                              .build_id_at = (uint64_t)(uintptr_t)code.build_id};
+                              .build_id_at =
+                                  ids ? (uint64_t)(uintptr_t)code.build_id : 0};
         if (ioctl(fd, MAP_QUERY, &q) != 0)
             return errno == ENOENT || errno == ESRCH || *count;
         if (q.end <= from)
@@ -276,7 +277,7 @@ static size_t read_code(int fd, void (*each)(void *, const struct os_code *),
     return count;
 }
 
-static size_t code_of(uint32_t pid, uint32_t tid,
+static size_t code_of(uint32_t pid, uint32_t tid, bool ids,
                       void (*each)(void *context, const struct os_code *code),
                       void *context)
 {
@@ -286,19 +287,33 @@ static size_t code_of(uint32_t pid, uint32_t tid,
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
-    if (!query_code(fd, each, context, &count))
+    if (!query_code(fd, ids, each, context, &count))
         count = read_code(fd, each, context);
     close(fd);
     return count;
+}
+
+static size_t code_of_any(uint32_t pid, uint32_t tid, bool ids,
+                          void (*each)(void *context, const struct os_code *code),
+                          void *context)
+{
+    size_t count = code_of(pid, tid, ids, each, context);
+    uint32_t other = count == 0 && tid == pid ? os_process_live_thread(pid) : tid;
+    return other && other != tid ? code_of(pid, other, ids, each, context) : count;
 }
 
 size_t os_process_code(uint32_t pid, uint32_t tid,
                        void (*each)(void *context, const struct os_code *code),
                        void *context)
 {
-    size_t count = code_of(pid, tid, each, context);
-    uint32_t other = count == 0 && tid == pid ? os_process_live_thread(pid) : tid;
-    return other && other != tid ? code_of(pid, other, each, context) : count;
+    return code_of_any(pid, tid, false, each, context);
+}
+
+size_t os_process_code_ids(uint32_t pid, uint32_t tid,
+                           void (*each)(void *context, const struct os_code *code),
+                           void *context)
+{
+    return code_of_any(pid, tid, true, each, context);
 }
 
 /* --- Users ------------------------------------------------------------------------- */

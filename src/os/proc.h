@@ -69,7 +69,7 @@ struct os_code {
     uint64_t inode;
     struct str path; /* as in /proc/PID/maps; "//anon" if there is none */
     unsigned char build_id[OS_BUILD_ID_MAX];
-    size_t build_id_size; /* 0 if the kernel does not return it */
+    size_t build_id_size; /* 0: it was not requested, or is not known */
 };
 
 /* Calls `each` for every executable mapping of the thread's process, in order of
@@ -79,5 +79,10 @@ struct os_code {
 size_t os_process_code(uint32_t pid, uint32_t tid,
                        void (*each)(void *context, const struct os_code *code),
                        void *context);
+
+/* The same with build IDs, if the kernel returns them: it reads each file for that. */
+size_t os_process_code_ids(uint32_t pid, uint32_t tid,
+                           void (*each)(void *context, const struct os_code *code),
+                           void *context);
 
 #endif

@@ -34,7 +34,10 @@ enum event_source_id {
 struct event_source_request {
     bool on[EVENT_SOURCE_COUNT];
     const char *interpreter; /* the only one whose frames are read; NULL: all */
-    uint64_t least_wait;     /* ns: of long_waits, which finds no shorter ones */
+    /* The interpreters' stacks at little cost: read by the kernel only, and of a process from
+     * its second sample on. */
+    bool interpreters_by_kernel;
+    uint64_t least_wait; /* ns: of long_waits, which finds no shorter ones */
 };
 
 /* What a source may change before the counters are opened. */

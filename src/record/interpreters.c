@@ -699,6 +699,20 @@ static bool stage(void *state, const struct record_layout *layout,
 
 /* --- The event source --------------------------------------------------------------- */
 
+/* For the stacks of about a second: more are read before it is full. */
+#define STACK_BYTES ((uint64_t)8 << 10)
+#define ROOM_LEAST ((uint32_t)256 << 10)
+#define ROOM_MOST ((uint32_t)4 << 20)
+
+static uint32_t room_for(const struct perf_sampler_settings *settings, uint32_t cpus)
+{
+    uint64_t needed = settings->rate * cpus * STACK_BYTES;
+    uint32_t room = settings->rate ? ROOM_LEAST : ROOM_MOST;
+    while (room < needed && room < ROOM_MOST)
+        room *= 2;
+    return room;
+}
+
 static bool prepare(void *state, struct event_source_setup *setup, struct error *err)
 {
     struct record_interpreters *s = state;
@@ -718,9 +732,16 @@ static bool prepare(void *state, struct event_source_setup *setup, struct error 
     if (!s->processes || !s->queues || !strings_init(&s->paths, &s->arena))
         return error_memory(err);
     s->reading.timer = -1;
-    if (os_interpreter_stacks_open(&s->stacks, take_record, s, &s->why)) {
+    struct os_interpreter_stacks_settings settings = {
+        .room = room_for(setup->sampler, s->cpu_count),
+        .second = setup->request->interpreters_by_kernel};
+    if (os_interpreter_stacks_open(&s->stacks, &settings, take_record, s, &s->why)) {
         setup->sampler->observer = s->stacks.handle;
         return true;
+    }
+    if (setup->request->interpreters_by_kernel) {
+        *err = s->why;
+        return false;
     }
     s->reads = true;
     return record_stack_reading_open(&s->reading, err);

@@ -128,7 +128,8 @@ bool record_live_open(struct record_live *l, const struct record_live_settings *
     if (!settings->hosted) {
         os_run_first();
         /* a daemon opens them again for another rate */
-        bool loads = l->chain.sources[EVENT_SOURCE_long_waits] != NULL;
+        bool loads = l->chain.sources[EVENT_SOURCE_long_waits] ||
+                     settings->sources.interpreters_by_kernel;
         os_rights_restrict(OS_RIGHT_READ | (loads ? OS_RIGHT_LOAD : 0u) |
                            (settings->sampler.targets.everyone ? OS_RIGHT_COUNT : 0u));
     }

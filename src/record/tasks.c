@@ -78,7 +78,7 @@ static void add_process(struct record_tasks *t, uint32_t pid, uint32_t tid, uint
 {
     struct adding a = {t, pid, time};
     note(t, pid, KNOWN_CODE);
-    os_process_code(pid, tid, add_code, &a);
+    os_process_code_ids(pid, tid, add_code, &a);
 }
 
 /* Adds the name and the mappings of a task, unless the recording has them. */

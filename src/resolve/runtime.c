@@ -53,8 +53,11 @@ static struct runtime_symbols *symbols_create(const struct mapped_file *m, uint3
                                      .start = m->start,
                                      .offset = m->offset};
     if (mapped_file_open(&s->module, pid, &find_file, &s->arena) &&
-        symtab_init(&s->table, &s->module.found.elf, NULL, &s->arena, &ignored))
+        symtab_init(&s->table, &s->module.found.elf, NULL, &s->arena, &ignored)) {
+        os_mapping_release(
+            &s->module.found.mapping); /* few names of many are read again */
         return s;
+    }
     symbols_destroy(s);
     return NULL;
 }
@@ -226,6 +229,9 @@ struct process_runtime *process_runtime_create(uint32_t pid, const char *only,
     os_process_code(pid, pid, add_code, r);
     if (r->module_count)
         find_unless_absent(r);
+    for (size_t i = 0; i < r->module_count;
+         i++) /* a search for a symbol reads much of it */
+        os_mapping_release(&r->modules[i].found.mapping);
     if (!r->arena.failed)
         return r;
     process_runtime_destroy(r);

@@ -728,6 +728,56 @@ def check_waits(folder):
     return "" if status == 0 and not wrong else f"{status}: {wrong}: {said}"
 
 
+# A program whose functions are Python's.
+PYTHON = """
+def inner_function(n):
+    return sum(i * i for i in range(n))
+def outer_function():
+    return inner_function(2000)
+while True:
+    outer_function()
+"""
+PYTHON_STACK = ["<module>", "outer_function", "inner_function"]
+
+
+def has_python(store):
+    """Whether samples have the functions of the program, the caller first."""
+    return any([name for name in stack if name in PYTHON_STACK] == PYTHON_STACK
+               for stack, _ in folded(store))
+
+
+def check_python(folder):
+    """Functions of Python are in the history; with --interpreters none they are not."""
+    program = os.path.join(folder, "program.py")
+    with open(program, "w", encoding="utf-8") as file:
+        file.write(PYTHON)
+    with subprocess.Popen([sys.executable, program]) as load:
+        try:
+            store = os.path.join(folder, "python.db")
+            with daemon(store) as (process, said):
+                until(lambda: has_python(store), "functions of Python")
+                status = stop(process)
+            if status:
+                return said()
+            store = os.path.join(folder, "native.db")
+            with daemon(store, "--interpreters", "none") as (process, said):
+                until(lambda: any("python" in stack[0] for stack, _ in folded(store)), "samples")
+                status = stop(process)
+            found = [stack for stack, _ in folded(store) if PYTHON_STACK[-1] in stack]
+            return said() if status else f"with --interpreters none: {found}" if found else ""
+        finally:
+            load.kill()
+
+
+def check_interpreters(report, folder):
+    with daemon(os.path.join(folder, "try-python.db")) as (_process, said):
+        why = re.search(r"functions of Python .* not stored: .*", said())
+    if why:
+        report.skip("functions of Python", why[0])
+    else:
+        report.result("functions of Python", check_python(folder))
+
+
 def without_rights():
     """Drops the capabilities that load eBPF programs."""
     libc = ctypes.CDLL(None)
@@ -736,13 +786,13 @@ def without_rights():
 
 
 def check_no_rights(folder):
-    """The daemon says why it has no waits, and samples CPU time."""
+    """The daemon says why it has no waits and no interpreters, and samples CPU time."""
     store = os.path.join(folder, "no-rights.db")
     with daemon(store, "--off-cpu", preexec_fn=without_rights) as (process, said):
         until(lambda: windows(store), "a window")
         status = stop(process)
         said = said()
-    right = "waits are not stored: " in said and "CAP_BPF" in said
+    right = all(f"{what} are not stored: " in said for what in ("waits", "interpreters")) and "CAP_BPF" in said
     return "" if status == 0 and right else f"{status}: {said}"
 
 
@@ -859,6 +909,7 @@ def main():
                 for name, harm in DAMAGED_LOGS:
                     report.result(f"a damaged log: {name}", check_log(folder, name, harm))
                 check_all_waits(report, folder)
+                check_interpreters(report, folder)
                 check_small_disk(report, folder)
             finally:
                 load.kill()

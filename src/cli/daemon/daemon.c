@@ -24,6 +24,7 @@ struct daemon_options {
     const char *store, *config;
     int64_t rate, window;
     uint64_t least_wait; /* ns; 0: waits are not sampled */
+    int interpreters;    /* index in interpreter_choices */
     int64_t days, megabytes;
     double cpu;      /* cores */
     uint64_t memory; /* bytes */
@@ -91,6 +92,9 @@ static bool parse_wait(const char *text, void *value, struct error *err)
     return error_hint(err, "in milliseconds, from 0.01 to 10000");
 }
 
+enum { INTERPRETERS_AUTO, INTERPRETERS_NONE };
+static const char *const interpreter_choices[] = {"auto", "none", NULL};
+
 static const struct option daemon_option_table[] = {
     {"rate,freq", 'F', "HZ", "samples per second and CPU (default: 19)", OPTION_INT,
      OFF(rate), .least = 1, .most = 10000},
@@ -99,6 +103,9 @@ static const struct option daemon_option_table[] = {
     {"off-cpu", 0, "MS",
      "also store where threads wait, if a wait takes at least this time (default: 1)",
      OPTION_PARSED, OFF(least_wait), .parse = parse_wait, .fallback = "1"},
+    {"interpreters", 0, "WHICH",
+     "functions of Python, Ruby, node, PHP and Perl programs: auto (the default) or none",
+     OPTION_CHOICE, OFF(interpreters), interpreter_choices},
     {"max-cpu", 0, "PERCENT",
      "sample less often while the daemon needs more of a core than that, such as 0.5%",
      OPTION_PARSED, OFF(cpu), .parse = parse_cpu},
@@ -197,6 +204,7 @@ static int daemon_command(void *settings, int word_count, char **words)
         .rate = (uint32_t)o->rate,
         .window = (uint32_t)o->window,
         .least_wait = o->least_wait,
+        .interpreters = o->interpreters == INTERPRETERS_AUTO,
         .lepd = o->lepd,
         .listen = o->listen,
         .budget = {o->cpu, o->memory},
