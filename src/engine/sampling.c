@@ -69,7 +69,8 @@ bool sampling_find(const struct sampling_targets *w, bool command,
         return error_hint(err, "sample all and show some: stoke flamegraph --only-pid N; "
                                "/ in stoke top");
     }
-    targets->everyone = all || (!some && !command);
+    /* as in perf record, a command beside -C only sets the duration */
+    targets->everyone = all || (!some && (!command || w->cpus.count));
     targets->alone = w->alone;
     targets->cpus = w->cpus.count ? w->cpus.items : NULL;
     targets->cpu_count = w->cpus.count;

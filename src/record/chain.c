@@ -153,7 +153,8 @@ static bool try_sampler(struct record_chain *c, const struct record_targets *tar
     if (!prepare_sources(c, targets, with_optional, err))
         return false;
     const struct perf_sampler_settings *set = &c->sampler_settings;
-    if (set->filter && !os_task_filter_chain(set->filter, set->observer))
+    int next = set->program ? set->program : set->observer;
+    if (set->filter && !os_task_filter_chain(set->filter, next))
         return error_set(err, "the kernel cannot run two eBPF programs at a sample");
     return perf_sampler_open(&c->sampler, set, c->wait, err);
 }
@@ -315,7 +316,7 @@ static bool put_first(struct record_chain *c, struct error *err)
             return false;
         c->first = record_sampled_sink(&c->sampled);
     }
-    if (c->sampler.of_cpus) {
+    if (c->sampler.of_cpus && !c->sampler_settings.program) {
         if (!record_descent_init(&c->descent, &c->sampler, c->first, err))
             return false;
         c->first = record_descent_sink(&c->descent);

@@ -125,12 +125,13 @@ bool perf_sampler_is_of_cpus(const struct perf_sampler *s, size_t event)
 }
 
 /* Whether counters of all threads can replace those of the targets. The processor's record of
- * calls is only complete in counters of a thread. */
+ * calls is only complete in counters of a thread; a program that collects the samples needs the
+ * filter before it, because no stage filters them. */
 static bool can_be_of_cpus(const struct perf_sampler_settings *set)
 {
     const struct record_targets *t = &set->targets;
-    return !t->everyone && !t->alone && !set->program && !set->of_threads &&
-           set->stacks != RECORD_STACKS_LBR && set->events.count &&
+    return !t->everyone && !t->alone && (!set->program || set->filter) &&
+           !set->of_threads && set->stacks != RECORD_STACKS_LBR && set->events.count &&
            !set->events.items[0].of_everyone;
 }
 
@@ -417,18 +418,24 @@ static bool add_program(struct perf_sampler *s, int64_t tid, uint32_t cpu,
                         struct error *err)
 {
     struct perf_attr attr = s->attrs[0];
+    const struct perf_sampler_settings *set = s->settings;
     if (!ARRAY_RESERVE_HEAP(s->counters, s->counter_cap, s->counter_count + 1))
         return error_memory(err);
     attr.flags &= ~(TRACKING | PERF_FLAG_WATERMARK | PERF_FLAG_SAMPLE_ID_ALL);
+    if (s->of_cpus) {
+        attr.flags &= ~(PERF_FLAG_INHERIT | PERF_FLAG_ENABLE_ON_EXEC);
+        attr.flags |= PERF_FLAG_EXCLUDE_IDLE;
+    }
     attr.sample_type = attr.wakeup = 0;
     attr.read_format = PERF_READ_ENABLED;
     int fd = open_attr(s, &attr, tid, cpu, -1);
     if (has_ended(s, fd))
         return true;
     if (fd < 0)
-        return record_refusal(s->settings, 0, -fd, err);
+        return record_refusal(set, 0, -fd, err);
     s->counters[s->counter_count++] = (struct perf_counter_open){fd, 0, cpu, tid};
-    return os_perf_attach(fd, s->settings->program) ||
+    /* the filter is followed by the program */
+    return os_perf_attach(fd, s->of_cpus ? set->filter->handle : set->program) ||
            error_set(err, "the kernel cannot count stacks of this event: %s",
                      strerror(errno));
 }
@@ -450,16 +457,18 @@ static bool open_on_cpu(struct perf_sampler *s, uint32_t cpu, struct error *err)
 {
     const struct record_targets *t = &s->settings->targets;
     const struct record_events *events = &s->settings->events;
+    bool program = s->settings->program;
     for (size_t i = 0; !t->everyone && i < t->tid_count; i++)
         for (size_t event = 0; event < events->count; event++)
             if (is_of_targets(s, event) && !add_counter(s, event, t->tids[i], cpu, err))
                 return false;
     for (size_t event = 0; event < events->count; event++)
-        if (is_of_all(s, event) && !add_counter(s, event, OS_ANY_THREAD, cpu, err))
+        if (is_of_all(s, event) && (t->everyone || !program) &&
+            !add_counter(s, event, OS_ANY_THREAD, cpu, err))
             return false;
-    if (!s->settings->program)
+    if (!program)
         return true;
-    if (t->everyone)
+    if (t->everyone || s->of_cpus)
         return add_program(s, OS_ANY_THREAD, cpu, err);
     for (size_t i = 0; i < t->tid_count; i++)
         if (!add_program(s, t->tids[i], cpu, err))

@@ -100,8 +100,8 @@ static void report_time(const struct record_session *s, struct record_report *r)
     const struct perf_sampler_settings *set = &s->chain.sampler_settings;
     const struct record_event *e = &set->events.items[0];
     bool whole = records_command(s) && s->child.ended && !s->command_stopped &&
-                 s->settings->delay == 0 && !set->program && !set->targets.cpus &&
-                 !set->targets.alone && !s->chain.failed && !writer_failed(s);
+                 s->settings->delay == 0 && !set->targets.cpus && !set->targets.alone &&
+                 !s->chain.failed && !writer_failed(s);
     uint32_t rate = e->rate ? e->rate : e->period ? 0 : set->rate;
     r->of_cpus = s->chain.sampler.of_cpus;
     if (!whole || rate == 0 || rate > PERF_SAMPLER_OF_CPUS_RATE ||

@@ -348,6 +348,13 @@ if stoke record -q -a --duration 0.2 -o all.data 2>err; then
         [ "$(stoke script -q -G -F cpu cpu.data | sort -u | wc -l)" = 2 ] ||
             fail "-C 0 -C 1 does not add up"
     fi
+    cp load other
+    taskset -c 0 ./other 100000 &
+    load=$!
+    status 3 stoke record -q -C 0 -F 499 -o cpu.data taskset -c 0 ./load 100
+    kill "$load"
+    stoke script -q -G -F comm cpu.data | grep -q other ||
+        fail "-C 0 COMMAND records the command only"
     status 2 stoke record -C 8000 true
     says 'there is no CPU 8000'
     says 'try: this machine has CPUs 0'

@@ -60,18 +60,19 @@ def of_perf(folder, words):
         print(f"# perf record: sampled {len(out.splitlines()) / RATE:.3f} s")
 
 
-def check_command(folder, what, words, used_by):
-    status, out, err = tap.run(recorder(folder, "-e", "cpu-clock", "--", *words))
+def check_command(folder, what, words, used_by, *more):
+    status, out, err = tap.run(recorder(folder, "-e", "cpu-clock", *more, "--", *words))
     err = err.decode("utf-8", "replace")
     if status != 0:
         fails(err)
     compare(what, used_by(out), sampled(err), err)
     if "sampled" in err:
         fails("a difference is reported\n" + err)
-    of_perf(folder, words)
+    if not more:
+        of_perf(folder, words)
 
 
-def check_process(folder, program):
+def check_process(folder, program, *more):
     """-p: 300 threads, which started before or start while it is recorded."""
     child = subprocess.Popen([program, "threads", "300", "4"], stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE)
@@ -79,7 +80,7 @@ def check_process(folder, program):
     path = os.path.join(folder, "x.data")
     if os.path.exists(path):
         os.remove(path)
-    words = recorder(folder, "-e", "cpu-clock", "-p", str(child.pid))
+    words = recorder(folder, "-e", "cpu-clock", *more, "-p", str(child.pid))
     stoke = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     while stoke.poll() is None and not os.path.exists(path):
         time.sleep(0.01)
@@ -91,11 +92,12 @@ def check_process(folder, program):
     compare("-p, 300 threads", used, sampled(err), err)
 
 
-def check_others_removed(folder, program):
+def check_others_removed(folder, program, *more):
     """While another program runs, the recording contains the command only."""
     other = subprocess.Popen([program, "processes", "100000", "20"], stdout=subprocess.DEVNULL)
     try:
-        status, _, err = tap.run(recorder(folder, "--", program, "processes", "20", "5"))
+        status, _, err = tap.run(recorder(folder, *more, "--", program, "processes", "20",
+                                           "5"))
         path = os.path.join(folder, "x.data")
         done = tap.run([tap.STOKE, "script", "-F", "pid,comm", path])[1].decode().split("\n")
     finally:
@@ -153,6 +155,14 @@ def main():
             ("threads of a process that run for 1 ms", lambda: check_process(folder, program)),
             ("other programs are not in the recording",
              lambda: check_others_removed(folder, program)),
+        ]
+        cases += [  # counted in the kernel, where that is possible
+            ("600 processes, counted", lambda: check_command(
+                folder, "600 processes of 1 ms, --bpf", [program, "processes", "600", "1"], last,
+                "--bpf")),
+            ("threads of a process, counted", lambda: check_process(folder, program, "--bpf")),
+            ("other programs are not counted",
+             lambda: check_others_removed(folder, program, "--bpf")),
         ]
         if shutil.which("setpriv") and os.access(PARANOID, os.W_OK):
             cases.append(("without rights, the summary states the difference",
