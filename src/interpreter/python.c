@@ -92,14 +92,13 @@ static bool find_layout(struct interpreter_runtime *r, struct memory *m, uint32_
     return true;
 }
 
-/* Finds the module that defines the runtime: the executable or a library. */
+/* Finds the module that defines the type of code objects: the executable or a library. */
 static bool find_module(struct interpreter_runtime *r, struct python *p)
 {
     const struct interpreter_access *a = r->access;
     for (size_t i = 0; i < a->module_count; i++) {
         r->module = i;
         if ((i == 0 || str_has(str_basename(a->modules[i]), STR("python"))) &&
-            a->symbol(a->context, i, STR("_PyRuntime"), &p->runtime) &&
             a->symbol(a->context, i, STR("PyCode_Type"), &p->code_type))
             return true;
     }
@@ -119,6 +118,12 @@ static enum interpreter_found python_find(struct interpreter_runtime *r,
     r->data = p;
     if (!find_module(r, p))
         return INTERPRETER_ABSENT;
+    if (!r->access->symbol(r->access->context, r->module, STR("_PyRuntime"),
+                           &p->runtime)) {
+        error_set(err, "Python before 3.7 is not supported: 3.%d to 3.%d are",
+                  PYTHON_MINOR_MIN, PYTHON_MINOR_MAX);
+        return INTERPRETER_REFUSED;
+    }
     return find_version(r, &m, p->runtime, &minor, err) &&
                    find_layout(r, &m, minor, p, err)
                ? INTERPRETER_FOUND

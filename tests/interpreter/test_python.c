@@ -111,6 +111,9 @@ static void test_refused(void **state)
     check_refused("Python 3.15.0 is not supported: 3.8 to 3.14 are");
     image_put(&image, image.version_at, 0x030c00a7, 4);
     check_refused("Python 3.12.0 before release is not supported: only releases are");
+    make(8);
+    image.runtime = 0;
+    check_refused("Python before 3.7 is not supported: 3.8 to 3.14 are");
     make(13);
     image_put(&image, image.runtime, 0, 8);
     check_refused("the runtime of Python 3.13 has no debug offsets");
@@ -124,7 +127,7 @@ static void test_absent(void **state)
     (void)state;
     struct result r;
     make(11);
-    image.runtime = 0;
+    image.code_type = 0;
     examine(&r);
     assert_int_equal(r.found, INTERPRETER_ABSENT);
     arena_deinit(&r.arena);
