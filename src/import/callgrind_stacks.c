@@ -163,13 +163,20 @@ static void sum_calls(struct descent *d)
     }
 }
 
-/* The total cost: of functions without self cost in the file, the cost of their calls. */
+/* The self cost in the file; if the file has only the calls of the function, their cost. */
+static double self_cost(const struct descent *d, uint32_t function)
+{
+    return d->whole[function] > 0 ? d->c->functions[function].self[d->event]
+                                  : d->called[function];
+}
+
+/* Of all functions. */
 static double sum_all(const struct descent *d)
 {
     const struct callgrind *c = d->c;
     double all = 0;
     for (size_t i = 1; i < c->function_count; i++)
-        all += d->whole[i] > 0 ? c->functions[i].self[d->event] : d->called[i];
+        all += self_cost(d, (uint32_t)i);
     return all;
 }
 
@@ -225,7 +232,7 @@ static void add_stack(struct descent *d, struct portion *portions, uint32_t func
     struct callgrind *c = d->c;
     const struct callgrind_function *f = &c->functions[function];
     portions[function].stack = builder_push(c->b, parent, frame_of(c, f));
-    add_weight(d, portions[function].stack, f->self[d->event]);
+    add_weight(d, portions[function].stack, self_cost(d, function));
 }
 
 /* Functions that the walk did not visit are callees of those that it did, with costs that
@@ -273,7 +280,7 @@ static void add_leaves(struct descent *d)
     for (size_t i = 0; i < d->leaf_count; i++) {
         const struct leaf *l = &d->leaves[i];
         struct portion *p = &portions[l->function];
-        double self = c->functions[l->function].self[d->event];
+        double self = self_cost(d, l->function);
         p->passed += l->weight;
         double upto = p->passed >= p->sum ? self : self * (p->passed / p->sum);
         upto = c->fractions ? upto : floor(upto + 0.5);
