@@ -11,6 +11,7 @@ struct building {
     struct arena scratch;
     uint32_t *function_of; /* by label of the tree: a function, or 0 */
     struct idmap ids;      /* of calls */
+    enum costs_method method;
 };
 
 struct cost_call *call_costs_call(struct call_costs *c, struct idmap *ids,
@@ -163,14 +164,18 @@ static void divide_rests(struct call_costs *c, struct rest *rests)
 }
 
 /* A total that is distributed would be less than the stated one: each call in a cycle takes
- * the time of the calls inside it, too. */
+ * the time of the calls inside it, too. In the stated one nested calls count again, so that it
+ * may be more than the total of the functions. */
 static void set_stated_calls(struct call_costs *c, const struct rest *rests)
 {
     for (size_t i = 1; i < c->call_count; i++) {
         struct cost_call *call = &c->calls[i];
         bool recursive = c->functions[call->callee].cycle || call->caller == call->callee;
-        if (recursive && rests[call->callee].total > 0 && call->stated >= 0)
-            call->total = call->stated;
+        double caller = c->functions[call->caller].total,
+               callee = rests[call->callee].total;
+        double most = caller < callee ? caller : callee;
+        if (recursive && callee > 0 && call->stated >= 0)
+            call->total = call->stated < most ? call->stated : most;
     }
 }
 
@@ -182,7 +187,8 @@ static bool set_stated_totals(struct building *b, event_id event)
     struct rest *rests = arena_zalloc(&b->scratch, c->function_count, sizeof *rests);
     for (size_t i = 0; i < b->p->call_count && event && rests; i++) {
         const struct stated_call *s = &b->p->calls[i];
-        uint32_t callee = s->event == event && !s->caller && s->total > 0
+        uint32_t callee = s->event == event && !s->caller && s->total > 0 &&
+                                  !(s->summed && b->method == COSTS_CALL_RATIOS)
                               ? function_of(b, s->callee)
                               : 0;
         if (!callee)
@@ -286,7 +292,7 @@ static bool add_counts(struct building *b, struct error *err)
     return true;
 }
 
-static bool build(struct building *b, enum costs_method method, struct error *err)
+static bool build(struct building *b, struct error *err)
 {
     struct call_costs *c = b->c;
     event_id stated = stated_event(b);
@@ -303,7 +309,7 @@ static bool build(struct building *b, enum costs_method method, struct error *er
                                                   : add_exact(b, err);
     if (ok && !c->stated)
         ok = add_counts(b, err);
-    if (ok && !c->stated && method == COSTS_CALL_RATIOS)
+    if (ok && !c->stated && b->method == COSTS_CALL_RATIOS)
         ok = call_costs_distribute(c, err);
     return ok && (!c->arena.failed || error_memory(err));
 }
@@ -312,7 +318,7 @@ bool call_costs_init(struct call_costs *c, const struct profile *p,
                      const struct calltree_options *options, enum costs_method method,
                      struct error *err)
 {
-    struct building b = {.c = c, .p = p};
+    struct building b = {.c = c, .p = p, .method = method};
     struct calltree_options tree = *options;
     *c = (struct call_costs){0};
     tree.label.words = tree.label.module = true;
@@ -320,7 +326,7 @@ bool call_costs_init(struct call_costs *c, const struct profile *p,
     tree.min_share = 0;
     if (!calltree_init(&b.tree, p, &tree, err))
         return false;
-    bool ok = build(&b, method, err);
+    bool ok = build(&b, err);
     calltree_deinit(&b.tree);
     arena_deinit(&b.scratch);
     return ok;

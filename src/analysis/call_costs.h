@@ -7,8 +7,9 @@
  * are then distributed as gprof2dot does: a function's total is divided among its callers in
  * proportion to their calls, and functions that call each other are one function for the
  * totals of their callers. COSTS_CALL_RATIOS requests that for samples, too. Where the input
- * states the total of a function that calls itself, directly or not (pstats), its total and
- * those of the calls of it are the stated ones.
+ * states the total of a function that calls itself, directly or not (pstats), or it is the sum
+ * of stated costs (callgrind, but not with COSTS_CALL_RATIOS), its total and those of the
+ * calls of it are these.
  *
  * Nothing recurses. */
 #ifndef STOKE_ANALYSIS_CALL_COSTS_H

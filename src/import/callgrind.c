@@ -484,6 +484,7 @@ static bool callgrind_read(struct source *in, const struct import_options *optio
         c->bytes = r.lines.source->offset;
         check_totals(&r);
         resolve_calls(c);
+        callgrind_state_totals(c);
         callgrind_add_stacks(c);
     }
     builder_end_scratch(b, &c->arena);

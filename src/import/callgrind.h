@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The call graph of a callgrind file, or of another format without stacks: functions
  * with their self cost, and calls with their total cost. callgrind.c reads it,
- * callgrind_graph.c adds to it, callgrind_stacks.c makes stacks of it. */
+ * callgrind_graph.c adds to it, callgrind_recursion.c finds totals of functions that recur,
+ * callgrind_stacks.c makes stacks of it. */
 #ifndef STOKE_IMPORT_CALLGRIND_H
 #define STOKE_IMPORT_CALLGRIND_H
 
@@ -19,6 +20,7 @@ struct callgrind_function {
     bool defined;        /* it has an fn= line */
     uint32_t first_call; /* index of a call, or 0 */
     double total;        /* of the first event, with its callees; 0: not stated */
+    bool summed;         /* the total is that of its self cost and its calls */
     double called;       /* how often, in its own row; 0: the sum of the calls */
     double self[CALLGRIND_EVENTS_MAX];
 };
@@ -68,9 +70,16 @@ struct callgrind {
 uint32_t callgrind_function_of(struct callgrind *c, string_id name, string_id file,
                                string_id module);
 
+/* Finds it, or 0. */
+uint32_t callgrind_function_find(struct callgrind *c, string_id name, string_id file,
+                                 string_id module);
+
 /* Finds or adds the call from c->function to c->called. NULL if out of memory. It is
  * valid until the next call is added. */
 struct callgrind_call *callgrind_call_of(struct callgrind *c);
+
+/* Sets the totals of the functions, if the names distinguish nested calls (f'2). */
+void callgrind_state_totals(struct callgrind *c);
 
 /* Adds the calls, and the stacks of every event, to the builder. The sum of the stacks
  * equals the sum of the functions' self costs. If all costs are integers, each stack's

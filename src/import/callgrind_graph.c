@@ -10,11 +10,26 @@ static bool same_function(const void *context, uint32_t id)
     return a->name == f->name && a->file == f->file && a->module == f->module;
 }
 
+static uint32_t hash_of_key(const struct callgrind *c)
+{
+    const struct callgrind_function *f = &c->key;
+    return (uint32_t)hash_mix(hash_pair(f->name, f->file), HASH_A ^ f->module);
+}
+
+uint32_t callgrind_function_find(struct callgrind *c, string_id name, string_id file,
+                                 string_id module)
+{
+    c->key = (struct callgrind_function){.name = name, .file = file, .module = module};
+    if (!c->function_index.used || !index_reserve(&c->function_index, &c->arena, 1))
+        return 0;
+    return index_find(&c->function_index, hash_of_key(c), same_function, c)->id;
+}
+
 uint32_t callgrind_function_of(struct callgrind *c, string_id name, string_id file,
                                string_id module)
 {
     c->key = (struct callgrind_function){.name = name, .file = file, .module = module};
-    uint32_t hash = (uint32_t)hash_mix(hash_pair(name, file), HASH_A ^ module);
+    uint32_t hash = hash_of_key(c);
     if (!index_reserve(&c->function_index, &c->arena, 1))
         return 0;
     struct index_slot *slot = index_find(&c->function_index, hash, same_function, c);

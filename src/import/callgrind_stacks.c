@@ -329,7 +329,8 @@ static void add_called(struct callgrind *c, const frame_id *frames)
         builder_add_call(c->b, &(struct stated_call){.callee = frames[i],
                                                      .event = c->events[0].event,
                                                      .count = count,
-                                                     .total = stated > 0 ? stated : -1});
+                                                     .total = stated > 0 ? stated : -1,
+                                                     .summed = c->functions[i].summed});
     }
 }
 

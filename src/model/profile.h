@@ -141,6 +141,7 @@ struct stated_call {
     double count;   /* negative if unknown */
     double total;   /* in the event's unit; negative if unknown; without a caller that of
                        the callee, with its callees */
+    bool summed;    /* the total is not in the input, but the sum of costs that are */
 };
 
 /* A part of the input that was left out or repaired; or a value that the input lacks and

@@ -104,7 +104,7 @@ says '\[label="  90.00%\\n  6×"' out
 
 # Numbers of calls that are not numbers are reported; large ones have sums.
 printf '%s\n' 'events: Ir' fn=main '1 10' cfn=a 'calls=-3 1' '1 5' cfn=b 'calls=1e400 1' '1 5' \
-    cfn=c 'calls=900000000000000000 1' '1 5' cfn=c 'calls=900000000000000000 1' '1 5' fn=c '1 5' \
+    cfn=c 'calls=900000000000000000 1' '1 5' cfn=c 'calls=900000000000000000 1' '1 5' fn=c '1 10' \
     >counts.callgrind
 status 0 stoke callgraph counts.callgrind
 says 'a number of calls that is not valid'
@@ -119,6 +119,46 @@ awk 'BEGIN {
 }' >ring.callgrind
 status 0 stoke callgraph -q ring.callgrind
 box 'main\\n100.00%\\n(0.02%)\\n0×'
+
+# valgrind distinguishes nested calls: the totals of functions in cycles are those of the file.
+# Nested calls of f'2 count several times, but it has at most the total of f.
+cat >nested.callgrind <<'END'
+events: Ir
+fn=main
+1 10
+cfn=walk
+calls=1 2
+1 990
+fn=walk
+2 100
+cfn=visit
+calls=1 3
+2 890
+fn=visit
+3 50
+cfn=walk'2
+calls=1 2
+3 840
+fn=walk'2
+2 600
+cfn=visit'2
+calls=5 3
+2 700
+fn=visit'2
+3 240
+cfn=walk'2
+calls=4 2
+3 460
+END
+status 0 stoke callgraph -q nested.callgrind
+box 'walk\\n99.00%\\n(10.00%)\\n1×'
+box 'visit\\n89.00%\\n(5.00%)\\n1×'
+box "walk'2\\\\n99.00%\\\\n(60.00%)\\\\n5×"
+box "visit'2\\\\n70.00%\\\\n(24.00%)\\\\n5×"
+says '"  70.00%\\n  5×", tooltip="walk.2 -> visit.2"' out
+says '"  84.00%\\n  1×", tooltip="visit -> walk.2"' out
+status 0 stoke callgraph -q --total callratios nested.callgrind
+no_box "walk'2\\\\n99.00%"
 
 # A comparison; a function can be in one file only.
 printf 'main;a 50\nmain;gone 50\n' >before
