@@ -156,10 +156,18 @@ static void add_runtime_code(void *context, const struct os_code *code)
     r->file = hash_file(code);
 }
 
+/* The search for a symbol reads much of a file. */
+static void release_modules(const struct process_runtime *r)
+{
+    for (size_t i = 0; i < r->module_count; i++)
+        os_mapping_release(&r->modules[i].found.mapping);
+}
+
 static void load_module(struct process_runtime *r)
 {
     struct mapped_file *m = &r->modules[r->runtime.module];
     uint64_t bias;
+    release_modules(r);
     r->module = m->path;
     os_process_code(r->pid, r->pid, add_runtime_code, r);
     if (!mapped_file_bias(m, &bias))
@@ -229,9 +237,7 @@ struct process_runtime *process_runtime_create(uint32_t pid, const char *only,
     os_process_code(pid, pid, add_code, r);
     if (r->module_count)
         find_unless_absent(r);
-    for (size_t i = 0; i < r->module_count;
-         i++) /* a search for a symbol reads much of it */
-        os_mapping_release(&r->modules[i].found.mapping);
+    release_modules(r);
     if (!r->arena.failed)
         return r;
     process_runtime_destroy(r);
