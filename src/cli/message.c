@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/message.h"
 #include "analysis/losses.h"
+#include "base/format.h"
 #include "base/visible.h"
+#include "os/terminal.h"
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-static bool progress_shown;
+static size_t progress_shown; /* columns of the line of progress; 0: there is none */
 static struct timespec progress_time;
 
 static bool on_terminal(void)
@@ -19,8 +20,7 @@ static bool on_terminal(void)
 
 static bool coloured(void)
 {
-    const char *no_color = getenv("NO_COLOR");
-    return on_terminal() && !(no_color && no_color[0]);
+    return os_terminal_of(STDERR_FILENO).colour;
 }
 
 bool message_lines(struct str text)
@@ -156,8 +156,25 @@ void message_note(const char *format, ...)
     fputc('\n', stderr);
 }
 
+/* Replaces the line of progress. A terminal without escape codes gets spaces over the rest of the
+ * line before. */
+static void show_progress(const char *text)
+{
+    size_t length = strlen(text);
+    fputc('\r', stderr);
+    put_clean(text);
+    if (os_terminal_of(STDERR_FILENO).escapes)
+        fputs("\x1b[K", stderr);
+    else
+        fprintf(stderr, "%*s",
+                (int)(progress_shown > length ? progress_shown - length : 0), "");
+    fflush(stderr);
+    progress_shown = length;
+}
+
 void message_progress(const char *what, uint64_t done, uint64_t total)
 {
+    char text[256];
     struct timespec now;
     if (!on_terminal() || (total && done >= total))
         return;
@@ -169,20 +186,20 @@ void message_progress(const char *what, uint64_t done, uint64_t total)
     if (ms < 100 || ms > 1000000)
         return;
     progress_time = now;
-    progress_shown = true;
-    fprintf(stderr, "\r%s: %.1f MB", what, (double)done / 1e6);
+    size_t used = format_text(text, sizeof text, "%s: %.1f MB", what, (double)done / 1e6);
     if (total)
-        fprintf(stderr, " of %.1f (%.0f%%)", (double)total / 1e6,
-                100.0 * (double)done / (double)total);
-    fputs("\x1b[K", stderr);
-    fflush(stderr);
+        format_text(text + used, sizeof text - used, " of %.1f (%.0f%%)",
+                    (double)total / 1e6, 100.0 * (double)done / (double)total);
+    show_progress(text);
 }
 
 void message_progress_end(void)
 {
-    if (progress_shown)
-        fputs("\r\x1b[K", stderr);
-    progress_shown = false;
+    if (progress_shown) {
+        show_progress("");
+        fputc('\r', stderr);
+    }
+    progress_shown = 0;
 }
 
 void message_progress_line(const char *format, ...)
@@ -194,11 +211,7 @@ void message_progress_line(const char *format, ...)
     va_start(args, format);
     format_text_v(text, sizeof text, format, args);
     va_end(args);
-    progress_shown = true;
-    fputc('\r', stderr);
-    put_clean(text);
-    fputs("\x1b[K", stderr);
-    fflush(stderr);
+    show_progress(text);
 }
 
 static void report_note(void *context, const char *text)

@@ -25,7 +25,7 @@ struct os_terminal os_terminal_of(int fd)
         size = (struct winsize){0};
     t.columns = from_environment("COLUMNS", size.ws_col);
     t.rows = from_environment("LINES", size.ws_row);
-    t.colour =
-        !(no_color && no_color[0]) && !(term && str_equal(str_of(term), STR("dumb")));
+    t.escapes = !(term && str_equal(str_of(term), STR("dumb")));
+    t.colour = t.escapes && !(no_color && no_color[0]);
     return t;
 }

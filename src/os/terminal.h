@@ -8,8 +8,8 @@
 struct os_terminal {
     bool is_terminal;
     unsigned columns, rows; /* 0 if it is not a terminal, or the size is unknown */
-    /* it is a terminal, NO_COLOR is not set, and TERM is not "dumb" */
-    bool colour;
+    bool escapes;           /* it is a terminal, and TERM is not "dumb" */
+    bool colour;            /* the same, and NO_COLOR is not set */
 };
 
 /* fd 1 is standard output. The variables COLUMNS and LINES override the terminal's

@@ -24,6 +24,13 @@ says '^command  *[^ ]*stoke record ./load 300$' out
 says '^rate  *[0-9]* samples per second' out
 says_not 'unknown *[1-9][0-9]' out # a sample of 30 may be of the dynamic linker
 
+# A terminal without escape codes.
+if command -v python3 >/dev/null; then
+    TERM=dumb status 3 on_terminal 80 24 stoke record -o dumb.data ./load 300
+    says 'samples, .* per second' out
+    says_not "$(printf '\033')" out
+fi
+
 # -F auto: the default for a command only.
 status 3 stoke record -F auto -o auto.data ./load 100
 says ' s at [0-9]* Hz, '
@@ -311,6 +318,7 @@ refused 2 "invalid unwinding method 'magic'" --call-graph=magic true
 status 1 stoke record -o no/such/folder.data true
 says 'cannot write no/such/folder.data: No such file or directory'
 refused 2 'need a file as output' -o - --rotate 1m true
+refused 2 'this recording does not have' -g fp --keep-stacks true
 
 # A file at its size limit, and a full disk: data that was written before remains.
 (ulimit -f 200 && stoke record -F 4999 --no-compress -o small.data ./load 3000 2>err) &&

@@ -30,6 +30,8 @@ NO_COLOR=1 status 0 on_terminal 80 40 stoke report in.folded
 says_not "$(printf '\033')" out
 TERM=dumb status 0 on_terminal 80 40 stoke report in.folded
 says_not "$(printf '\033')" out
+TERM=dumb status 1 on_terminal 80 40 stoke report no-such-file
+says_not "$(printf '\033')" out
 
 # All rows if requested, or if the output is not a terminal.
 status 0 on_terminal 80 40 stoke report --limit 60 in.folded

@@ -39,7 +39,7 @@ def recorder(folder, *words, rate=RATE):
 
 def sampled(err):
     """Seconds of CPU time in the summary."""
-    found = re.search(r"(\d+) samples of ", err)
+    found = re.search(r"(\d+) samples? of ", err)
     return int(found[1]) / RATE if found else fails(err)
 
 

@@ -116,7 +116,7 @@ def check(folder, group):
     print(f"# {group.read_bytes()} bytes read at {SPEED} bytes/s")
     for line in summary.splitlines():
         print("#", line)
-    samples, seconds = re.search(r"(\d+) samples of .* in ([\d.]+) s", summary).groups()
+    samples, seconds = re.search(r"(\d+) samples? of .* in ([\d.]+) s", summary).groups()
     samples = int(samples)
     if seconds != f"{DURATION}.0":
         raise RuntimeError(f"the recording lasts {seconds} s, not {DURATION} s\n{summary}")

@@ -47,7 +47,7 @@ def check_case(words):
     if b"printed" in stream or "printed" not in err:
         fails("the command's output is in the stream\n" + err)
     own = samples(tap.STOKE, stream)
-    stated = sum(int(n) for n in re.findall(r"(\d+) (?:samples|waits) of ", err))
+    stated = sum(int(n) for n in re.findall(r"(\d+) (?:samples?|waits?) of ", err))
     if not own or len(own) != stated:
         fails(f"{len(own)} samples are in the stream, {stated} in the summary\n{err}")
     if shutil.which("perf"):

@@ -25,6 +25,16 @@ static bool check_files(const struct record_command_settings *s,
     return true;
 }
 
+/* Only dumps can be stored. */
+static bool check_dumps(const struct record_command_settings *s, struct error *err)
+{
+    if (!s->keep_dumps || record_stacks_dumped(s->sampling.stacks.kind))
+        return true;
+    error_set(err,
+              "--keep-stacks stores stack dumps, which this recording does not have");
+    return error_hint(err, "-g dwarf --keep-stacks");
+}
+
 static bool check_sources(const struct record_command_settings *s, struct error *err)
 {
     struct perf_sampler_settings sampler = sampling_sampler(&s->sampling);
@@ -68,7 +78,7 @@ static bool check_heap(const struct record_command_settings *s,
 bool record_check(const struct record_command_settings *s,
                   const struct record_drawing *drawing, bool command, struct error *err)
 {
-    return check_output(s, err) && check_files(s, drawing, err) &&
+    return check_output(s, err) && check_files(s, drawing, err) && check_dumps(s, err) &&
            check_sources(s, err) && sampling_check(&s->sampling, err) &&
            check_targets(s, command, err) && check_heap(s, drawing, command, err);
 }

@@ -90,21 +90,30 @@ static void print_stacks(const struct record_report *r)
                      share);
 }
 
+/* "1 wait", "2 waits": all names of items end in s. */
+static const char *count_text(uint64_t count, const char *items, char room[64])
+{
+    int length = (int)strlen(items) - (count == 1);
+    format_text(room, 64, "%llu %.*s", (unsigned long long)count, length, items);
+    return room;
+}
+
 /* The results of the event sources, or why they recorded nothing. */
 static void print_sources(const struct record_report *r)
 {
     for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++) {
         const struct event_source *source = event_sources[i];
         const struct event_source_report *s = &r->sources[i];
+        char room[64];
         if (!s->active || !source->event)
             continue;
         if (source->timed)
-            message_note("%llu %s of %.3f s in total (event %s)",
-                         (unsigned long long)s->items, source->items, (double)s->sum / NS,
+            message_note("%s of %.3f s in total (event %s)",
+                         count_text(s->items, source->items, room), (double)s->sum / NS,
                          source->event);
         else
-            message_note("%llu %s (event %s)", (unsigned long long)s->items,
-                         source->items, source->event);
+            message_note("%s (event %s)", count_text(s->items, source->items, room),
+                         source->event);
     }
 }
 
@@ -227,14 +236,14 @@ static uint64_t samples_of_sources(const struct record_report *r)
 
 void record_print_summary(const struct record_report *r, uint32_t rate, bool drawn)
 {
-    char size[32], at[32] = "";
+    char size[32], count[64], at[32] = "";
     bool all = r->files.samples == r->samples;
     uint64_t by_sources = samples_of_sources(r), own = r->files.samples;
     bool others = r->event_count > 1 || (!all && by_sources);
     if (rate)
         format_text(at, sizeof at, " at %u Hz", rate);
-    message_note("%llu samples of %s%s in %.1f s%s%s%s%s%s%s",
-                 (unsigned long long)(all ? own - by_sources : own), r->event,
+    message_note("%s of %s%s in %.1f s%s%s%s%s%s%s",
+                 count_text(all ? own - by_sources : own, "samples", count), r->event,
                  others ? " and others" : "", (double)r->duration / NS, at,
                  r->sources[EVENT_SOURCE_bpf].active ? ", counted in the kernel" : "",
                  drawn ? "" : ", ", drawn ? "" : record_size_text(r->files.bytes, size),
