@@ -113,21 +113,6 @@ static void print_counts(const struct heap_settings *s,
                      "more of them");
 }
 
-/* CPython takes small objects from arenas of its own unless a variable selects malloc. */
-static bool uses_python_arenas(const struct profile *p)
-{
-    const char *set = getenv("PYTHONMALLOC");
-    if (set && *set && !str_starts(str_of(set), STR("pymalloc")) &&
-        !str_starts(str_of(set), STR("default")))
-        return false;
-    for (module_id m = 1; m < p->module_count; m++) {
-        struct str name = str_basename(profile_string(p, p->modules[m].path));
-        if (str_starts(name, STR("libpython")) || str_starts(name, STR("python")))
-            return true;
-    }
-    return false;
-}
-
 static void print_summary(const struct heap_settings *s,
                           const struct engine_heap_result *r, const struct profile *p)
 {
@@ -144,10 +129,8 @@ static void print_summary(const struct heap_settings *s,
     }
     message_warnings(p, NULL);
     print_counts(s, r);
-    if (uses_python_arenas(p))
-        message_note(
-            "Python's small objects are missing, because Python allocates them in "
-            "arenas of its own; run it with PYTHONMALLOC=malloc to record them");
+    if (r->python_arenas)
+        message_note(ENGINE_HEAP_PYTHON_NOTE);
     if (s->pid && r->unknown)
         message_note("%llu releases of blocks from before the recording are ignored",
                      (unsigned long long)r->unknown);

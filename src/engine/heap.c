@@ -342,6 +342,21 @@ static struct profile *record(const struct engine_heap_settings *settings,
     return make_profile(settings, e, &collected, symbols, err);
 }
 
+/* CPython takes small objects from arenas of its own unless a variable selects malloc. */
+static bool uses_python_arenas(const struct profile *p)
+{
+    const char *set = getenv("PYTHONMALLOC");
+    if (set && *set && !str_starts(str_of(set), STR("pymalloc")) &&
+        !str_starts(str_of(set), STR("default")))
+        return false;
+    for (module_id m = 1; m < p->module_count; m++) {
+        struct str name = str_basename(profile_string(p, p->modules[m].path));
+        if (str_starts(name, STR("libpython")) || str_starts(name, STR("python")))
+            return true;
+    }
+    return false;
+}
+
 struct profile *engine_heap(const struct engine_heap_settings *settings,
                             struct engine_heap_result *result,
                             const struct engine_report *report, struct error *err)
@@ -367,5 +382,6 @@ struct profile *engine_heap(const struct engine_heap_settings *settings,
             symbols_report(&symbols, report);
     }
     symbols_deinit(&symbols);
+    result->python_arenas = p && uses_python_arenas(p);
     return p;
 }

@@ -8,6 +8,10 @@
 
 #define ENGINE_HEAP_SAMPLE_BYTES ((uint64_t)512 << 10) /* by default */
 
+#define ENGINE_HEAP_PYTHON_NOTE                                                       \
+    "Python's small objects are missing, because Python allocates them in arenas of " \
+    "its own; run it with PYTHONMALLOC=malloc to record them"
+
 struct engine_heap_settings {
     struct heap_collect_settings collect; /* `library` may be NULL: engine_heap_library */
     struct symbol_settings symbols;
@@ -18,8 +22,9 @@ struct engine_heap_result {
     int status; /* the program's exit status */
     uint64_t lost, truncated, allocations, untracked, unknown;
     size_t processes;
-    double most;       /* live bytes at the peak */
-    struct error left; /* why a running process could not be restored; or no message */
+    double most;        /* live bytes at the peak */
+    bool python_arenas; /* small objects of Python are missing: ENGINE_HEAP_PYTHON_NOTE */
+    struct error left;  /* why a running process could not be restored; or no message */
 };
 
 /* The path of a library (base/heap_format.h) beside this program: where the build or the

@@ -13,6 +13,7 @@
 
 struct record_heap_control {
     bool is_written;
+    bool python_arenas; /* as in struct engine_heap_result */
     size_t processes;   /* that were recorded */
     struct error error; /* if it is not written */
 };
@@ -42,6 +43,7 @@ static bool collect_heap(const struct collecting *c, struct error *err)
     };
     struct profile *p = engine_heap(&settings, &result, &engine_silent, err);
     control->processes = result.processes;
+    control->python_arenas = result.python_arenas;
     bool ok =
         p && save_profile(exporter_named(STR("stoke")), p, &options, c->heap->path, err);
     profile_destroy(p);
@@ -120,6 +122,7 @@ bool record_heap_finish(struct record_heap *h, struct error *err)
     os_child_terminate(&h->collector);
     os_child_wait(&h->collector);
     h->is_made = h->control->is_written && h->control->processes;
+    h->python_arenas = h->is_made && h->control->python_arenas;
     if (h->is_made)
         return true;
     if (!h->control->is_written && h->control->error.message[0]) {

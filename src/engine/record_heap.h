@@ -21,8 +21,9 @@ struct record_heap {
     struct record_heap_control *control; /* shared with the collector */
     struct os_child collector;
     struct heap_environment before;
-    bool is_set;  /* the environment is that of the command */
-    bool is_made; /* the profile is the caller's */
+    bool is_set;        /* the environment is that of the command */
+    bool is_made;       /* the profile is the caller's */
+    bool python_arenas; /* of the finished one, as in struct engine_heap_result */
     char path[4200];
 };
 
@@ -34,7 +35,8 @@ bool record_heap_start(struct record_heap *h, const struct record_heap_settings 
 /* Once the command was created. */
 void record_heap_restore(struct record_heap *h);
 
-/* Once it has ended: the profile is in h->path, and the caller removes it. False, with err set, if there is none. */
+/* Once it has ended: the profile is in h->path, and the caller removes it. False, with err set, if
+ * there is none. */
 bool record_heap_finish(struct record_heap *h, struct error *err);
 
 /* Ends the collector. */

@@ -110,6 +110,12 @@ def check_python(folder):
         count = sum(folded(path, "--event", "allocations").values())
         if (count >= 20000) == expected:
             why += f"{allocator}: {count} allocations\n"
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONMALLOC"}
+    for allocator in ({}, {"PYTHONMALLOC": "malloc"}):
+        status, _, err = tap.run([tap.STOKE, "record", "--heap", "-o", path, python, "-c", "pass"],
+                                 env={**env, **allocator})
+        if status or (b"PYTHONMALLOC=malloc" in err) != (not allocator):
+            why += f"record --heap, {allocator}: status {status}, {err.decode()}\n"
     REPORT.result("small objects of Python", why)
 
 

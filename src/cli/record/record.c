@@ -412,6 +412,8 @@ static void finish_heap(struct recording *r)
         r->drawing.beside = r->heap.path;
     else
         message_error(&why);
+    if (r->heap.python_arenas && !r->s->quiet)
+        message_note(ENGINE_HEAP_PYTHON_NOTE);
 }
 
 static bool open_all(struct recording *r, struct error *err)
