@@ -83,6 +83,7 @@ struct reader {
     size_t number_count;
     struct open_branch open[OPEN_MOST];
     size_t open_count;
+    bool is_table; /* a line "# Samples:" was read: those before are the header */
     bool is_group; /* the event is a group: its rows have several values */
     bool is_bare;  /* there are rows without headings */
     char *plain;   /* a line without colours */
@@ -122,6 +123,7 @@ static void begin_event(struct reader *r, struct str rest)
     report->event = 0;
     r->column_count = 0;
     r->separator = STR("");
+    r->is_table = true;
     r->is_group = str_starts(str_trim(rest), STR("of events"));
     size_t quote = str_find(rest, '\'');
     struct str name = str_skip(rest, quote + 1);
@@ -296,7 +298,7 @@ static void read_comment(struct reader *r, struct str line)
         if (number_parse_u64(text, &lost) && lost < (uint64_t)VALUE_MOST)
             builder_lost(report->b, TIME_NONE, lost);
     } else if (!read_dots(r, str_trim_right(line)) && text.len &&
-               !read_separated(r, line)) {
+               !(r->is_table && read_separated(r, line))) {
         save_titles(r, line);
     }
 }
