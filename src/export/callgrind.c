@@ -3,8 +3,9 @@
  * and the total cost of its calls by callee. Contains all events, or the requested
  * one.
  *
- * Samples do not contain numbers of calls: each pair of caller and callee is one call.
- * In recursion, direct or indirect, only the outermost call counts.
+ * Inputs that are call graphs have numbers of calls. Samples do not: each pair of caller and
+ * callee is one call, and in recursion, direct or indirect, only the cost of the outermost
+ * call counts.
  *
  * The events of heap profiles have the names and descriptions that valgrind's
  * --xtree-memory=full gives them. */
@@ -30,6 +31,8 @@ struct function_row {
 
 struct call_row {
     uint32_t callee, next; /* next: the next call of the same caller, or 0 */
+    double count;          /* how often; 0 if unknown */
+    double stated;         /* the cost in the input, of one event; 0 if unknown */
     struct costs costs;
 };
 
@@ -103,6 +106,42 @@ static bool add_event(struct callgrind_writer *w, size_t event,
     bool ok = add_tree(w, &t, event, err);
     calltree_deinit(&t);
     return ok;
+}
+
+/* The function of a frame, which may be in calls only. */
+static string_id function_of(struct callgrind_writer *w, const struct paths *paths,
+                             frame_id frame)
+{
+    string_id label = paths->label_of_frame[frame];
+    if (!w->functions[label].frame)
+        w->functions[label].frame = frame;
+    return label;
+}
+
+static void use_stated(struct callgrind_writer *w, struct call_row *call,
+                       const struct stated_call *s)
+{
+    for (size_t i = 0; i < w->event_count && s->total > 0; i++)
+        if (w->events[i] == s->event)
+            call->costs.items[i] = call->stated += s->total;
+}
+
+/* Adds the numbers of calls that the input states. The costs of calls that it states replace
+ * those of stacks, which lack recursive calls. */
+static bool add_stated(struct callgrind_writer *w, const struct paths *paths,
+                       struct error *err)
+{
+    for (size_t i = 0; i < w->p->call_count && !w->arena.failed; i++) {
+        const struct stated_call *s = &w->p->calls[i];
+        if (!s->caller)
+            continue;
+        string_id caller = function_of(w, paths, s->caller);
+        uint32_t number = call_between(w, caller, function_of(w, paths, s->callee));
+        if (s->count > 0)
+            w->calls[number].count += s->count;
+        use_stated(w, &w->calls[number], s);
+    }
+    return !w->arena.failed || error_memory(err);
 }
 
 /* --- Text -------------------- */
@@ -228,7 +267,10 @@ static void put_functions(struct callgrind_writer *w, const struct paths *paths)
         put_costs(w, line, &f->self);
         for (uint32_t c = f->first_call; c; c = w->calls[c].next) {
             put_function(w, paths, w->calls[c].callee, true);
-            output_format(w->out, "calls=1 %u\n",
+            double count = rounded(w->calls[c].count);
+            output_text(w->out, "calls=");
+            output_u64(w->out, count > 0 ? (uint64_t)count : 1);
+            output_format(w->out, " %u\n",
                           w->p->frames[w->functions[w->calls[c].callee].frame].line);
             put_costs(w, line, &w->calls[c].costs);
         }
@@ -275,10 +317,12 @@ static bool callgrind_write(const struct profile *p, const struct export_options
               (tables_init(&w, &paths) || error_memory(err));
     for (size_t i = 0; ok && i < w.event_count; i++)
         ok = add_event(&w, i, &style, err);
-    if (ok) {
+    if (ok && add_stated(&w, &paths, err)) {
         put_head(&w);
         put_functions(&w, &paths);
         put_totals(&w, &paths);
+    } else {
+        ok = false;
     }
     paths_deinit(&paths);
     arena_deinit(&w.arena);
