@@ -15,7 +15,7 @@
  * A section holds the rows first, first + 1, ... of one table, column by column. A
  * table larger than STOKE_SECTION_ROWS or STOKE_SECTION_BYTES takes several sections. A
  * table comes after all tables that its rows refer to, and the facts come first: facts,
- * strings, modules, frames, stacks, threads, events, labels, label sets, samples. Row 0
+ * strings, modules, frames, stacks, threads, events, labels, label sets, samples, calls. Row 0
  * ("none") is not written. A reader skips sections with an unknown tag, and bytes after the known
  * columns: a later version may add them. The version number changes only if an older
  * reader would read wrong values.
@@ -38,6 +38,8 @@
  *            or 1 and the 8 bytes of an IEEE 754 double; then, if a row of the section
  *            has one, the rest of each weight (exact value minus weight), in the same form;
  *            then, if a row of the section has labels, the label set uleb
+ *   "CALS"   calls that the input states: caller (0: any), callee, event uleb; count, total:
+ *            as weights of samples; 1 if the total is a sum, else 0, uleb
  *   "FACT"   one row: format, host, command (strings), samples, lost, truncated uleb;
  *            time_first + 1, time_last + 1 uleb (0: none); rate: 8 bytes, a double;
  *            flags uleb (STOKE_FILTERED, STOKE_DIFFERENTIAL); warnings: number uleb,

@@ -247,6 +247,18 @@ static void put_samples(struct stoke_writer *w, size_t from, size_t to)
         put(w, profile_labels(w->p, i));
 }
 
+static void put_calls(struct stoke_writer *w, size_t from, size_t to)
+{
+    PUT_COLUMN(w, calls, caller);
+    PUT_COLUMN(w, calls, callee);
+    PUT_COLUMN(w, calls, event);
+    for (size_t i = from; i < to; i++)
+        put_weight(w, w->p->calls[i].count);
+    for (size_t i = from; i < to; i++)
+        put_weight(w, w->p->calls[i].total);
+    PUT_COLUMN(w, calls, summed);
+}
+
 /* The number of strings, starting with `from`, that fit into one section. */
 static size_t strings_end(const struct profile *p, size_t from, size_t to)
 {
@@ -290,6 +302,7 @@ static bool put_profile(struct stoke_writer *w)
            put_table(w, "LBLS", 1, p->label_count, put_labels) &&
            put_table(w, "LSET", 1, p->label_set_count, put_label_sets) &&
            put_table(w, "SMPS", 0, p->sample_count, put_samples) &&
+           put_table(w, "CALS", 0, p->call_count, put_calls) &&
            put_section(w, "END ", 0, 0);
 }
 

@@ -26,6 +26,7 @@ enum table {
     LABELS,
     LABEL_SETS,
     SAMPLES,
+    CALLS,
     TABLES
 };
 
@@ -163,7 +164,7 @@ static bool map_rows(struct stoke_reader *r, enum table table)
         warn(r, "rows with an invalid position");
         return false;
     }
-    if (table == SAMPLES) /* nothing refers to samples */
+    if (table >= SAMPLES) /* nothing refers to samples and calls */
         return true;
     if (!ARRAY_RESERVE(&r->arena, map->ids, map->cap, to))
         return false;
@@ -357,6 +358,25 @@ static uint32_t add_sample(struct stoke_reader *r, uint32_t i)
     return 0;
 }
 
+/* With the weight 1 for every sample, the calls would not fit the stacks. */
+static uint32_t add_call(struct stoke_reader *r, uint32_t i)
+{
+    uint64_t *const *c = r->columns;
+    struct stated_call call = {.caller = new_id(r, FRAMES, c[0][i]),
+                               .callee = new_id(r, FRAMES, c[1][i]),
+                               .event = new_id(r, EVENTS, c[2][i]),
+                               .summed = c[5][i] != 0};
+    memcpy(&call.count, &c[3][i], sizeof call.count);
+    memcpy(&call.total, &c[4][i], sizeof call.total);
+    bool complete = call.callee && !call.caller == !c[0][i] && !call.event == !c[2][i];
+    bool numbers = call.count - call.count == 0 && call.total - call.total == 0;
+    if (!complete || !numbers)
+        warn(r, "a call without its function, event or numbers");
+    else if (!r->options->samples)
+        builder_add_call(r->b, &call);
+    return 0;
+}
+
 /* --- Facts -------------------- */
 
 static struct str take_text(struct bytes *in)
@@ -492,6 +512,7 @@ static const struct table_reader {
     {"LBLS", LABELS, "uusuu", add_label},
     {"LSET", LABEL_SETS, "uu", add_label_set},
     {"SMPS", SAMPLES, "duuuduw?wu", add_sample},
+    {"CALS", CALLS, "uuuwwu", add_call},
 };
 
 static void add_table(struct stoke_reader *r, const struct table_reader *t)
@@ -502,7 +523,7 @@ static void add_table(struct stoke_reader *r, const struct table_reader *t)
     uint32_t *ids = r->maps[t->table].ids;
     for (uint32_t i = 0; i < r->section.rows; i++) {
         uint32_t id = t->add(r, i);
-        if (t->table != SAMPLES)
+        if (t->table < SAMPLES)
             ids[r->section.first + i] = id;
     }
 }

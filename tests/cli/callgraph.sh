@@ -160,6 +160,18 @@ says '"  84.00%\\n  1×", tooltip="visit -> walk.2"' out
 status 0 stoke callgraph -q --total callratios nested.callgrind
 no_box "walk'2\\\\n99.00%"
 
+# A .stoke file has the calls; callgrind's format has their numbers and costs, too.
+for file in calls nested; do
+    status 0 stoke callgraph -q -n 0 -e 0 $file.callgrind
+    mv out $file.dot
+    status 0 stoke convert -q $file.callgrind -o $file.stoke
+    status 0 stoke callgraph -q -n 0 -e 0 $file.stoke
+    cmp -s out $file.dot || fail "$file.stoke has another graph"
+done
+status 0 stoke convert -q nested.callgrind -o again.callgrind
+status 0 stoke callgraph -q -n 0 -e 0 again.callgrind
+cmp -s out nested.dot || fail "again.callgrind has another graph"
+
 # A comparison; a function can be in one file only.
 printf 'main;a 50\nmain;gone 50\n' >before
 printf 'main;a 150\nmain;new 50\n' >after
