@@ -398,29 +398,17 @@ static void choose_event(struct daemon *d)
     }
 }
 
-/* Whether waits are sampled: without, the daemon samples CPU time only. */
-static void note_waits(const struct daemon *d)
+/* A source that was requested and is not possible: the samples go without what it adds. */
+static void note_missing(const struct daemon *d, size_t source, bool requested,
+                         const char *what)
 {
     struct event_source_report r;
-    if (!d->settings->least_wait || d->is_open)
+    if (!requested || d->is_open)
         return;
-    record_chain_report(&d->live.chain, EVENT_SOURCE_long_waits, &r);
+    record_chain_report(&d->live.chain, source, &r);
     if (!r.active)
-        engine_note(d->report, "waits are not stored: %s%s%s", r.unavailable.message,
+        engine_note(d->report, "%s are not stored: %s%s%s", what, r.unavailable.message,
                     r.unavailable.hint[0] ? "; " : "", r.unavailable.hint);
-}
-
-/* Whether interpreters are read: without, the stacks of their programs are those of native code. */
-static void note_interpreters(const struct daemon *d)
-{
-    struct event_source_report r;
-    if (!d->settings->interpreters || d->is_open)
-        return;
-    record_chain_report(&d->live.chain, EVENT_SOURCE_interpreters, &r);
-    if (!r.active)
-        engine_note(d->report,
-                    "functions of Python and other interpreters are not stored: %s",
-                    r.unavailable.message);
 }
 
 static bool open_everyone(struct daemon *d, struct error *err)
@@ -461,7 +449,7 @@ static bool open_sampling(struct daemon *d, struct error *err)
     d->record.sources.interpreters_by_kernel = d->settings->interpreters;
     choose_event(d);
     bool ok = open_everyone(d, &first);
-    note_waits(d);
+    note_missing(d, EVENT_SOURCE_long_waits, d->settings->least_wait != 0, "waits");
     if (!ok) {
         if (!open_own(d, err))
             return false;
@@ -470,7 +458,8 @@ static bool open_sampling(struct daemon *d, struct error *err)
                         "only your own processes are sampled, and what they start: %s",
                         first.message);
     }
-    note_interpreters(d);
+    note_missing(d, EVENT_SOURCE_interpreters, d->settings->interpreters,
+                 "functions of Python and other interpreters");
     return true;
 }
 
