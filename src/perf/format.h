@@ -243,6 +243,8 @@ enum perf_feature {
     PERF_FEATURE_JIT_MAPS = 240,
     /* The interpreters of the processes: text, a line for each (record/interpreters.h). */
     PERF_FEATURE_INTERPRETERS = 241,
+    /* If less CPU time was sampled than used: u64 sampled, u64 used, ns. */
+    PERF_FEATURE_CPU_TIME = 242,
     PERF_FEATURES = 256,
 };
 

@@ -344,6 +344,10 @@ static void take_feature(struct perf_data *d, uint64_t number, struct str conten
         f->time_first = bytes_u64(&b);
         f->time_last = bytes_u64(&b);
         break;
+    case PERF_FEATURE_CPU_TIME:
+        f->time_sampled = bytes_u64(&b);
+        f->time_used = bytes_u64(&b);
+        break;
     case PERF_FEATURE_INTERPRETERS:
         f->interpreters = arena_str(&d->arena, content);
         break;

@@ -52,6 +52,7 @@ struct perf_facts {
     struct str interpreters; /* a line for each process (format.h); or empty */
     uint32_t cpus_available, cpus_online;
     uint64_t time_first, time_last;
+    uint64_t time_sampled, time_used; /* CPU time, ns, if less was sampled than used */
     enum architecture machine;
 };
 

@@ -367,6 +367,8 @@ bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err)
         perf_features_add_jit_maps(&w->features, w->head->jit_maps);
     if (w->head->put_interpreters)
         perf_features_add_interpreters(&w->features, w->head);
+    if (w->head->used_time)
+        perf_features_add_cpu_time(&w->features, w->head);
     uint64_t at = w->records_at + w->size;
     w->out.used = 0;
     perf_features_table(&w->features, at + perf_features_table_size(&w->features),

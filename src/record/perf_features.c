@@ -289,6 +289,15 @@ void perf_features_add_interpreters(struct perf_features *f,
         end(f);
 }
 
+void perf_features_add_cpu_time(struct perf_features *f,
+                                const struct perf_file_head *head)
+{
+    struct output *o = begin(f, PERF_FEATURE_CPU_TIME);
+    put_u64(o, head->sampled_time);
+    put_u64(o, head->used_time);
+    end(f);
+}
+
 void perf_features_bits(const struct perf_features *f, uint64_t bits[4])
 {
     memset(bits, 0, 4 * sizeof *bits);

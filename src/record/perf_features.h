@@ -37,6 +37,9 @@ struct perf_file_head {
     /* so is what this writes about interpreters; or NULL */
     void (*put_interpreters)(const struct record_chain *chain, struct output *out);
     const struct record_chain *chain; /* its argument */
+
+    /* CPU time of the command, ns, once the file ends: if less was sampled than used; or 0 */
+    uint64_t sampled_time, used_time;
 };
 
 #define FEATURES_MOST 24
@@ -68,6 +71,10 @@ void perf_features_add_jit_maps(struct perf_features *f, struct record_jit_maps 
 /* Adds what is known about the interpreters of processes, after the perf maps. */
 void perf_features_add_interpreters(struct perf_features *f,
                                     const struct perf_file_head *head);
+
+/* Adds the CPU times of the head, after the interpreters. */
+void perf_features_add_cpu_time(struct perf_features *f,
+                                const struct perf_file_head *head);
 
 /* The bits for the file's header. */
 void perf_features_bits(const struct perf_features *f, uint64_t bits[4]);

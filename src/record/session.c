@@ -94,6 +94,18 @@ static bool writer_failed(const struct record_session *s)
     return s->files.parts[s->files.now].writer.failed;
 }
 
+/* A notable difference of sampled and used CPU time: in standard deviations, and as a share. */
+#define DEVIATIONS 4
+#define NOTABLE_SHARE 0.85
+
+/* Less was sampled than chance explains. Both are numbers of samples. */
+static bool is_undersampled(double samples, double expected)
+{
+    double missing = expected - samples;
+    return missing > 0 && missing * missing > DEVIATIONS * DEVIATIONS * expected &&
+           samples < NOTABLE_SHARE * expected;
+}
+
 /* The CPU time of a command that ended, if all of it was sampled at a rate. */
 static void report_time(const struct record_session *s, struct record_report *r)
 {
@@ -110,6 +122,8 @@ static void report_time(const struct record_session *s, struct record_report *r)
         return;
     r->command_time = s->child.user_time + (r->user_only ? 0 : s->child.kernel_time);
     r->command_rate = rate;
+    r->undersampled = is_undersampled((double)(r->samples + r->lost),
+                                      (double)r->command_time / 1e9 * rate);
 }
 
 void record_session_report(const struct record_session *s, struct record_report *r)
@@ -495,9 +509,21 @@ static void await_command(struct record_session *s, const struct error *why)
     }
 }
 
+/* The recording states how much of the CPU time it has, if that is less than expected. */
+static void note_time(struct record_session *s)
+{
+    struct record_report r;
+    record_session_report(s, &r);
+    if (!r.undersampled)
+        return;
+    s->head.sampled_time = r.samples * 1000000000 / r.command_rate;
+    s->head.used_time = r.command_time;
+}
+
 bool record_session_finish(struct record_session *s, struct error *err)
 {
     perf_sampler_close(&s->chain.sampler);
+    note_time(s);
     bool ok = record_files_finish(&s->files, err);
     s->jit_named = record_jit_maps_count(&s->jit_maps, s->chain.unwinder.no_file_of,
                                          s->chain.unwinder.pid_limit);

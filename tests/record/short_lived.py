@@ -119,7 +119,8 @@ def check_nobody(folder, program):
         with open(PARANOID, "w", encoding="ascii") as file:
             file.write("2")
         # on a busy machine, 1 ms of work can take as long as the period of RATE
-        words = recorder(folder, "--", program, "processes", "600", "1", rate=99)
+        script = f"i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; {program} processes 600 1"
+        words = recorder(folder, "--", "sh", "-c", script, rate=99)
         words[0] = os.path.join(folder, "stoke")
         path = os.path.join(folder, "x.data")
         if os.path.exists(path):
@@ -129,8 +130,15 @@ def check_nobody(folder, program):
     finally:
         with open(PARANOID, "w", encoding="ascii") as file:
             file.write(was)
-    if not re.search(r"sampled \d.* s of \d.* s CPU time: threads that run for less than", err):
+    found = re.search(r"(sampled \d.* s of \d.* s CPU time): threads that run for less than", err)
+    if not found:
         fails(err)
+    bundle = os.path.join(folder, "x.stoke")
+    tap.run([tap.STOKE, "convert", "-q", path, "-o", bundle])
+    for file in (path, bundle):
+        messages = tap.run([tap.STOKE, "fold", file])[2].decode()
+        if found[1] not in messages:
+            fails(f"{found[1]} is not in the messages of {file}\n{messages}")
 
 
 def of_shell(out):

@@ -5,13 +5,8 @@
 #include "cli/message.h"
 #include "cli/options/sampling.h"
 #include "os/machine.h"
-#include <math.h>
 
 #define NS 1e9
-
-/* When sampled and used CPU time differ notably. */
-#define DEVIATIONS 4
-#define NOTABLE_SHARE 0.85
 
 const char *record_size_text(uint64_t bytes, char room[32])
 {
@@ -130,15 +125,6 @@ static void print_source_cautions(const struct record_report *r)
     }
 }
 
-/* Less CPU time was sampled than used, by more than chance and lost records explain. */
-static bool is_undersampled(const struct record_report *r)
-{
-    double expected = (double)r->command_time / NS * r->command_rate;
-    double samples = (double)(r->samples + r->lost);
-    return expected - samples > DEVIATIONS * sqrt(expected) &&
-           samples < NOTABLE_SHARE * expected;
-}
-
 static void print_undersampled(const struct record_report *r)
 {
     message_note("sampled %.2f s of %.2f s CPU time%s",
@@ -181,7 +167,7 @@ static void print_losses(const struct record_report *r)
 static void print_cautions(const struct record_report *r)
 {
     double share;
-    if (is_undersampled(r))
+    if (r->undersampled)
         print_undersampled(r);
     else if (r->samples == 0)
         message_note("no samples: nothing ran, or not for long enough (-F)");

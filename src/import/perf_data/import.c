@@ -330,6 +330,22 @@ static void note_header(struct perf_profile *p)
     output_deinit(&text);
 }
 
+/* The recorder found that it sampled less CPU time than the command used. */
+static void note_cpu_time(struct perf_profile *p)
+{
+    char text[96];
+    const struct perf_facts *f = &p->data.facts;
+    if (f->time_sampled >= f->time_used)
+        return;
+    size_t length =
+        format_text(text, sizeof text, "sampled %.2f s of %.2f s CPU time",
+                    (double)f->time_sampled / 1e9, (double)f->time_used / 1e9);
+    struct str copy = arena_str(&p->b->profile->arena,
+                                (struct str){text, length + 1}); /* with its end */
+    if (copy.len)
+        builder_warn_times(p->b, copy.ptr, 1);
+}
+
 static void note_facts(struct perf_profile *p)
 {
     const struct perf_data *d = &p->data;
@@ -353,6 +369,7 @@ static void note_facts(struct perf_profile *p)
             if (facts->warnings[k].what == flaws[i])
                 facts->warnings[k].count += d->flaws[i] - 1;
     }
+    note_cpu_time(p);
     if (d->aux_bytes)
         builder_warn(p->b, "instruction traces (AUX data) are not read", 0, 0, STR(""));
 }
