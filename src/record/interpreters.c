@@ -91,6 +91,9 @@ static void put_process(const struct record_interpreters *s,
     if (s->reads)
         output_format(out, " (%llu read too late); read from outside: %s",
                       (unsigned long long)n->late, s->why.message);
+    if (s->by_frame_pointers && 2 * n->doubtful > n->merged)
+        output_str(out, STR("; its native code has no frame pointers: -g dwarf records "
+                            "whole stacks"));
     output_char(out, '\n');
 }
 
@@ -726,6 +729,7 @@ static bool prepare(void *state, struct event_source_setup *setup, struct error 
     *s = (struct record_interpreters){.pid_limit = os_pid_max(),
                                       .cpu_count = (uint32_t)os_cpus_possible(),
                                       .only = setup->request->interpreter,
+                                      .by_frame_pointers = stacks == RECORD_STACKS_FP,
                                       .ended = OUTPUT_BUFFER};
     s->processes = calloc(s->pid_limit, sizeof(*s->processes));
     s->queues = calloc(s->cpu_count, sizeof *s->queues);

@@ -51,8 +51,9 @@ struct record_interpreters {
     uint64_t created;                        /* processes so far */
     struct interpreters_queue *queues;       /* by CPU */
     uint32_t cpu_count;
-    struct idmap counters; /* by id: enum in interpreters.c; none for most */
-    const char *only;      /* the interpreter that is read; NULL: all */
+    struct idmap counters;  /* by id: enum in interpreters.c; none for most */
+    const char *only;       /* the interpreter that is read; NULL: all */
+    bool by_frame_pointers; /* native stacks */
     struct runtimes runtimes;
     struct arena arena;
     struct strings paths; /* of functions: their ids are the numbers of the functions */

@@ -152,6 +152,19 @@ threads = [threading.Thread(target=take_turns) for _ in range(4)]
 """
 
 
+def check_frame_pointers(report, folder, path):
+    """Where frame pointers break the native stacks, so that most are doubtful, -g dwarf is proposed."""
+    why = ""
+    for stacks in "fp", "dwarf":
+        data, failed = record("python", folder, "-g", stacks, "-F", "999", path, PROGRAM, "300", "1", "20")
+        _, out, _ = tap.run([tap.STOKE, "info", "-q", data])
+        found = re.search(r"samples: (\d+) with its functions, (\d+) of them doubtful.*", out.decode())
+        expected = bool(found) and stacks == "fp" and 2 * int(found[2]) > int(found[1])
+        if failed or not found or ("-g dwarf" in found[0]) != expected:
+            why += f"-g {stacks}: {failed} {found[0] if found else out.decode()[:600]}\n"
+    report.result("native code without frame pointers", why)
+
+
 def check_locks(report, folder, path):
     """With --locks there are samples of tracepoints, which have no Python functions. Waits have them."""
     data = os.path.join(folder, "locks.data")
@@ -218,6 +231,7 @@ def main():
         check_running(report, folder, max(found, key=found.get))
         check_top(report, max(found, key=found.get))
         check_locks(report, folder, max(found, key=found.get))
+        check_frame_pointers(report, folder, max(found, key=found.get))
         check_none(report, folder, max(found, key=found.get))
     finally:
         shutil.rmtree(folder)
