@@ -121,8 +121,8 @@ static size_t name_processes(struct grouping *g)
     return processes;
 }
 
-/* A label that no function, process or thread has: the text; if it is in use, with " (thread)", then
- * with " (thread 2)". */
+/* A label that no function, process or thread has: the text; if it is in use, with
+ * " (thread)", then with " (thread 2)". */
 static string_id add_label(struct grouping *g, struct output *text, const char *kind)
 {
     struct strings *labels = &g->shown->paths.labels;

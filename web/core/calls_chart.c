@@ -35,7 +35,8 @@ int EXPORT(core_chart)(uint32_t kind, uint32_t order)
     return end_reply(true);
 }
 
-/* Of the chart by time, the lanes with a row from `first` to `last`: there may be thousands of them. */
+/* Of the chart by time, the lanes with a row from `first` to `last`: there may be
+ * thousands of them. */
 int EXPORT(core_lanes)(uint32_t first, uint32_t last)
 {
     struct json_writer w = begin_reply();

@@ -60,7 +60,8 @@ bool init_when(struct when_of *of, string_id label)
            core.shown.kind_of_label[label] < KIND_PROCESS;
 }
 
-/* Where the function ran in these tracks: what marked_draw writes. Nothing where it is not known. */
+/* Where the function ran in these tracks: what marked_draw writes. Nothing where it is
+ * not known. */
 int EXPORT(core_marked)(string_id label, const uint32_t *tracks, uint32_t count,
                         double from, double to, uint32_t columns)
 {

@@ -12,8 +12,8 @@ static double width_of(const struct chart *c, const struct tree *t, uint32_t nod
     return weight > 0 ? weight : 0;
 }
 
-/* The boxes of the node's children, from x on, become the last ones of their row. Returns the number of
- * boxes. Nodes without weight are no children. */
+/* The boxes of the node's children, from x on, become the last ones of their row. Returns
+ * the number of boxes. Nodes without weight are no children. */
 static uint32_t add_children(struct chart *c, const struct tree *t, uint32_t node,
                              double x, uint32_t count)
 {

@@ -203,9 +203,9 @@ bool shown_init(struct shown *s, const struct profile *p,
                 const struct shown_options *options, struct error *err);
 void shown_deinit(struct shown *s);
 
-/* `part` has samples with the tables of whole->p, and the number of their row in it as their CPU. The
- * labels and nodes, some of which may have no weight then, are those of `whole`, which must
- * outlive s. False if out of memory. */
+/* `part` has samples with the tables of whole->p, and the number of their row in it as
+ * their CPU. The labels and nodes, some of which may have no weight then, are those of
+ * `whole`, which must outlive s. False if out of memory. */
 bool shown_part(struct shown *s, const struct shown *whole, const struct profile *part);
 double shown_weight(const struct shown *s, const struct sample *sample);
 
@@ -292,8 +292,8 @@ struct slice {
     bool waits;
 };
 
-/* ns of the axis of time for a unit of the event's weights; NAN if they are no times. The axis of an
- * instruction trace has cycles instead of ns. */
+/* ns of the axis of time for a unit of the event's weights; NAN if they are no times. The
+ * axis of an instruction trace has cycles instead of ns. */
 double slice_scale(const struct profile *p, event_id event);
 bool clock_is_cycles(const struct profile *p);
 
@@ -369,8 +369,9 @@ static inline bool chart_has(const struct chart *c, uint32_t box)
 }
 
 /* time.c: the samples of all threads on one axis, in ns; without times, in order, by
- * weight. `rows` has the sums of the samples by thread, event and stack: condensed rows, or the
- * profile s->p itself. `index` is of s->p; NULL makes one. On failure the chart must be freed, too. */
+ * weight. `rows` has the sums of the samples by thread, event and stack: condensed rows,
+ * or the profile s->p itself. `index` is of s->p; NULL makes one. On failure the chart
+ * must be freed, too. */
 bool chart_of_time(struct chart *c, const struct shown *s, const struct profile *rows,
                    const struct row_index *index, struct error *err);
 
@@ -603,8 +604,9 @@ bool condensed_span(const struct condensed *c, size_t from, size_t to, struct ar
 /* Whether `p` is the rows of a span, of which all is known but the weights. c may be NULL. */
 bool condensed_has_span(const struct condensed *c, const struct profile *p);
 
-/* Makes `full` the profile of the samples from `from` to `to` that `rows` stands for: it was made of
- * the rows of that span by filters. It has the tables of `rows` and samples in the arena. */
+/* Makes `full` the profile of the samples from `from` to `to` that `rows` stands for: it
+ * was made of the rows of that span by filters. It has the tables of `rows` and samples
+ * in the arena. */
 bool condensed_expand(const struct condensed *c, const struct profile *rows, size_t from,
                       size_t to, struct profile *full, struct arena *a,
                       struct error *err);
@@ -617,13 +619,13 @@ bool condensed_expand(const struct condensed *c, const struct profile *rows, siz
 struct profile *filter_apply(struct profile *from, const struct row_index *rows,
                              struct str filters, bool may_be_empty, struct error *err);
 
-/* The same for the profile before, in a comparison: filters by time have "before": [FROM, TO] if its
- * times are others. It may have no samples. */
+/* The same for the profile before, in a comparison: filters by time have "before": [FROM,
+ * TO] if its times are others. It may have no samples. */
 struct profile *filter_apply_before(struct profile *from, struct str filters,
                                     struct error *err);
 
-/* Makes `view` the profile with only the samples for which `stays` is true, which are in the arena. It
- * owns nothing. False if out of memory. */
+/* Makes `view` the profile with only the samples for which `stays` is true, which are in
+ * the arena. It owns nothing. False if out of memory. */
 typedef bool (*row_stays)(const struct profile *p, const struct sample *s,
                           const void *context);
 bool filter_rows(const struct profile *p, row_stays stays, const void *context,

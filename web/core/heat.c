@@ -4,8 +4,9 @@
 #include <math.h>
 
 #define CELLS_MAX ((size_t)1 << 20)
-#define CELL_LEAST \
-    256 /* samples per cell; with fewer, to read all is faster than to search the ends, and one shows */
+/* Samples per cell; with fewer, to read all is faster than to search the ends, and one
+ * shows. */
+#define CELL_LEAST 256
 
 #define LAST_MOST 4096 /* samples of which the end is considered */
 
@@ -61,7 +62,8 @@ static void end_spreading(const struct cells *c)
     }
 }
 
-/* ns that a sample stands for, from its time on; of a wait, up to it. NAN: only its time is known. */
+/* ns that a sample stands for, from its time on; of a wait, up to it. NAN: only its time
+ * is known. */
 static double length_of(const struct heat_of *of, const struct sample *s, double scale)
 {
     double rate = of->p->facts.rate;
@@ -95,9 +97,9 @@ static bool are_many(const struct cells *c, const struct heat_of *of)
     return of->p->sample_count / c->count >= CELL_LEAST;
 }
 
-/* If they are not many, a sample belongs to all the time that it stands for: its time alone would give
- * cells with two and with three samples in turn, although nothing changes. So does each of an instruction
- * trace: it may be longer than a cell. */
+/* If they are not many, a sample belongs to all the time that it stands for: its time
+ * alone would give cells with two and with three samples in turn, although nothing
+ * changes. So does each of an instruction trace: it may be longer than a cell. */
 static void add_all(const struct cells *c, const struct heat_of *of, const uint8_t *idle)
 {
     double scale = slice_scale(of->p, of->event);

@@ -37,7 +37,8 @@ static uint64_t key_of_frame(const struct maker *k, const struct frame *f)
     return f->name ? f->name : OF_MODULE | path;
 }
 
-/* Of each stack: the innermost frame that does not allocate for its caller. A parent comes first. */
+/* Of each stack: the innermost frame that does not allocate for its caller. A parent
+ * comes first. */
 static bool find_keys(struct maker *k)
 {
     const struct profile *p = k->p;

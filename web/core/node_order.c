@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nodes of a tree in the order of a chart: row by row, children next to each other, the heaviest
- * first. The charts of all parts of the profile then read them nearly in their order: in another
- * order, most of the time is that of reading memory. */
+/* The nodes of a tree in the order of a chart: row by row, children next to each other,
+ * the heaviest first. The charts of all parts of the profile then read them nearly in
+ * their order: in another order, most of the time is that of reading memory. */
 #include "base/sort.h"
 #include "web/core/core.h"
 

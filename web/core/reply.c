@@ -84,8 +84,8 @@ static void reply_loss_lines(struct json_writer *w, const struct facts *f)
     json_end(w, JSON_ARRAY);
 }
 
-/* By thread, whether it has samples: others are only named, as those that woke one up. NULL if out of
- * memory. */
+/* By thread, whether it has samples: others are only named, as those that woke one up.
+ * NULL if out of memory. */
 static const uint8_t *threads_with_samples(const struct profile *p, struct arena *a)
 {
     uint8_t *has = arena_zalloc(a, p->thread_count + 1, sizeof *has);
@@ -249,8 +249,9 @@ bool reply_summary(struct json_writer *w, const struct profile *p, uint32_t most
     return true;
 }
 
-/* The IDs of the processes or of the thread, for a filter: "12,13"; none without IDs. In an
- * instruction trace, where threads of several processes have one ID, those of threads are "1/12". */
+/* The IDs of the processes or of the thread, for a filter: "12,13"; none without IDs. In
+ * an instruction trace, where threads of several processes have one ID, those of threads
+ * are "1/12". */
 static void reply_owner(struct json_writer *w, const struct shown *s,
                         const struct owner *o)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What allocated the bytes of a heap's event, function by function, and how the bytes of one function
- * grew. A function that only allocates for its caller does not count: its caller does. */
+/* What allocated the bytes of a heap's event, function by function, and how the bytes of
+ * one function grew. A function that only allocates for its caller does not count: its
+ * caller does. */
 #include "base/sort.h"
 #include "model/allocator.h"
 #include "web/core/memory.h"

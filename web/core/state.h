@@ -96,7 +96,8 @@ bool take_back(const struct show_settings *settings);
 void forget_aside(void);
 void forget_unused_aside(void);
 
-/* How the whole profile is shown with these settings; NULL: that is not known. set_aside moves it. */
+/* How the whole profile is shown with these settings; NULL: that is not known. set_aside
+ * moves it. */
 const struct shown *shown_whole(const struct show_settings *settings);
 
 /* The tree of the whole profile while a part of it is shown; NULL: there is none. */

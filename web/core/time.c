@@ -337,8 +337,8 @@ static bool end_of_slices(struct clock *k, thread_id thread, double *end)
     return true;
 }
 
-/* The same for samples in the order of their times. No box ends after the one that begins last: that
- * is one of the samples from the last one back to one that does not wait. */
+/* The same for samples in the order of their times. No box ends after the one that begins
+ * last: that is one of the samples from the last one back to one that does not wait. */
 static double end_of_last(const struct clock *k, thread_id thread)
 {
     const struct row_index *x = &k->index;
@@ -479,7 +479,8 @@ void chart_of_time_deinit(struct chart *c)
     free(c->waited);
 }
 
-/* Room for `more` boxes. It grows by a quarter: boxes of all lanes may be a good part of the memory. */
+/* Room for `more` boxes. It grows by a quarter: boxes of all lanes may be a good part of
+ * the memory. */
 static bool reserve_boxes(struct clock *k, size_t more)
 {
     struct chart *c = k->chart;

@@ -134,7 +134,8 @@ enum track_kind {
 #define TRACK_INDEX_BITS 28
 
 /* Writes each track for the window, as floats: its CPU time (the weights of the
- * samples) and its time of waiting, without sleep, in ns of the window; then the layers, each with a value per column:
+ * samples) and its time of waiting, without sleep, in ns of the window; then the layers,
+ * each with a value per column:
  *
  * machine: CPUs in use, by process;
  * process, thread: threads in each activity;

@@ -181,7 +181,8 @@ static bool add_samples(struct grouping *g, event_id off)
     return true;
 }
 
-/* Few of the samples are waits: only those are read; of the whole profile, only the longest ones. */
+/* Few of the samples are waits: only those are read; of the whole profile, only the
+ * longest ones. */
 static bool add_condensed(struct grouping *g, event_id off, const struct condensed *c,
                           const struct sample_range *range)
 {

@@ -20,9 +20,9 @@ static bool is_upper(char c)
     return c >= 'A' && c <= 'Z';
 }
 
-/* People expect names in the order of dictionaries, which is also that of JavaScript's localeCompare:
- * signs, digits, then letters without regard to their case. Bytes that are not ASCII remain after
- * them. */
+/* People expect names in the order of dictionaries, which is also that of JavaScript's
+ * localeCompare: signs, digits, then letters without regard to their case. Bytes that are
+ * not ASCII remain after them. */
 static void rank_characters(uint8_t *ranks)
 {
     static const char order[] = "\t\n\v\f\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
