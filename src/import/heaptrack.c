@@ -435,9 +435,10 @@ static void put_totals(struct heaptrack_reader *r)
         const struct allocation *a = &r->allocations[i];
         struct sample s = sample_of(r, a, r->peak_time);
         double size = (double)a->size;
-        s.count = a->live;
-        put_weight(r, PEAK, &s, (double)count_at_peak(r, a) * size);
+        s.count = count_at_peak(r, a);
+        put_weight(r, PEAK, &s, (double)s.count * size);
         s.time = r->time;
+        s.count = a->live;
         put_weight(r, LEAKED, &s, (double)a->live * size);
     }
     if (r->time != TIME_NONE) {
