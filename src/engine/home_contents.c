@@ -13,7 +13,7 @@
 
 #define WHOLE_MAX ((uint64_t)16 << 20) /* of larger files only a part is read */
 #define PART ((size_t)4 << 20)
-#define EVENTS_MAX 4
+#define EVENTS_MAX 12
 #define TEXT_MAX 500 /* bytes of a text */
 
 static void put_text(struct json_writer *w, const char *key, struct str text)

@@ -113,6 +113,7 @@ module.exports = (test) => {
         const stack = (pid, at, weight, leaf) => `load ${pid}/${pid} [000] ${at}: ${weight} cpu-clock:\n\tff02 ${leaf}+0x1 (/bin/load)\n\tff01 main+0x1 (/bin/load)\n\n`;
         fs.writeFileSync(path.join(folder, "old.perf"), stack(7, "1.000000", 2e9, "slow") + stack(7, "3.500000", 1e9, "same"));
         fs.writeFileSync(path.join(folder, "new.perf"), stack(8, "1.000000", 1e9, "fast") + stack(9, "2.000000", 1e9, "same"));
+        fs.writeFileSync(path.join(folder, "many.perf"), ["cycles", "instructions", "branches", "faults", "cache-misses", "migrations"].map((event) => stack(7, "1.000000", 1, "slow").replace("cpu-clock", event)).join(""));
         fs.writeFileSync(path.join(folder, "bad.pprof"), Buffer.alloc(100));
         const page = await bench.open(address);
         const row = (name) => page.locator(".recents tbody tr", { hasText: name });
@@ -123,6 +124,7 @@ module.exports = (test) => {
         };
         await contents("old.perf", /^load \u00b7 3 s CPU time \u00b7 2 samples\|2\.50 s$/);
         await contents("new.perf", /^load and 1 other process \u00b7 2 s CPU time \u00b7 2 samples\|1 s$/);
+        await contents("many.perf", /^load \u00b7 1 cycles \u00b7 1 instructions \u00b7 also branches, faults, cache-misses\u2026 \u00b7 6 samples\|$/);
         await contents("bad.pprof", /^Cannot be read: ./);
         assert.equal(await row("bad.pprof").locator(".act button").count(), 0);
 

@@ -110,10 +110,10 @@ export function clock(seconds: number, withSeconds = true): string {
 }
 
 /* With the day if it is not today. */
-export function moment(seconds: number): string {
+export function moment(seconds: number, withSeconds = true): string {
     const day = new Date(seconds * 1000);
     const today = day.toDateString() === new Date().toDateString();
-    return `${today ? "" : `${day.toLocaleDateString()} `}${clock(seconds)}`;
+    return `${today ? "" : `${day.toLocaleDateString()} `}${clock(seconds, withSeconds)}`;
 }
 
 export function spanName([from, to]: Span): string {

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { App } from "../app";
+import { clock } from "../live";
 import { chooseFile } from "../commands";
 import { example } from "../example";
 import { baseName, count, eventTitle, shownName, time, weight } from "../format";
@@ -228,7 +229,7 @@ function Options({ app, home }: { app: App; home: Home }) {
 
 function when(ms: number): string {
     const at = new Date(ms), now = new Date();
-    return at.toDateString() === now.toDateString() ? `today ${at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`
+    return at.toDateString() === now.toDateString() ? `today ${clock(ms / 1000, false)}`
         : at.toLocaleDateString([], { day: "numeric", month: "short", year: at.getFullYear() === now.getFullYear() ? undefined : "numeric" });
 }
 
@@ -240,9 +241,16 @@ function programOf({ program, processes, command }: About): string {
 }
 
 /* What was recorded, and how much of it if that is known. */
-function eventOf({ name = "", unit = "", total }: { name?: string; unit?: string; total?: number }): string {
-    const title = name === "off-cpu" ? "waiting" : eventTitle({ name, unit });
-    return total === undefined ? title : `${weight(total, unit)} ${title}`;
+type RecordedEvent = NonNullable<About["events"]>[number];
+
+const NAMED_MOST = 3; /* events without their totals */
+
+function titleOf({ name = "", unit = "" }: RecordedEvent): string {
+    return name === "off-cpu" ? "waiting" : eventTitle({ name, unit });
+}
+
+function eventOf(event: RecordedEvent): string {
+    return event.total === undefined ? titleOf(event) : `${weight(event.total, event.unit ?? "")} ${titleOf(event)}`;
 }
 
 function contentsOf(about: About): string[] {
@@ -251,7 +259,7 @@ function contentsOf(about: About): string[] {
     return [
         programOf(about),
         ...events.slice(0, 2).map(eventOf),
-        events.length > 2 ? `${count(events.length - 2)} more ${events.length === 3 ? "event" : "events"}` : "",
+        events.length > 2 ? `also ${events.slice(2, 2 + NAMED_MOST).map(titleOf).join(", ")}${events.length > 2 + NAMED_MOST ? "\u2026" : ""}` : "",
         about.samples !== undefined && !counted ? `${count(about.samples)} ${about.samples === 1 ? "sample" : "samples"}` : "",
         about.cut ? "ends early" : "",
         about.large && about.samples === undefined ? "large, read in part" : "",

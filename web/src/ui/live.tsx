@@ -161,7 +161,7 @@ function StatusBar({ app, live }: { app: App; live: Live }) {
             {live.following && live.held && <span class="faint">updates held</span>}
             <span class="grow" />
             <span>{cost(live)}</span>
-            {store?.bytes !== undefined && <span>Store {bytes(store.bytes)}{store.first ? `, since ${new Date(store.first * 1000).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}` : ""}{store.dropped ? `, ${windows(store.dropped)} lost` : ""}</span>}
+            {store?.bytes !== undefined && <span>Store {bytes(store.bytes)}{store.first ? `, since ${moment(store.first, false)}` : ""}{store.dropped ? `, ${windows(store.dropped)} lost` : ""}</span>}
         </div>
     );
 }
