@@ -93,7 +93,7 @@ module.exports = (test) => {
         await key(page, VIEWS.left);
         const box = await boxOf(page, "hot");
         await page.mouse.move(box.x + 20, box.y + 8);
-        await page.waitForFunction(() => /hot$/.test(document.querySelector(".tip:not([hidden])")?.textContent));
+        await page.waitForFunction(() => /^hot/.test(document.querySelector(".tip:not([hidden])")?.textContent));
     });
 
     test("a page that was saved opens with its view", async (bench) => {

@@ -284,4 +284,28 @@ module.exports = (test) => {
         assert.equal(await page.locator(".store-note").count(), 0, "a closed note stays closed");
         await page.close();
     });
+
+    test("the tree begins with what is largest, in the colours of the list; the summary has the length of the span", async (bench) => {
+        const served = await daemonOrSkip(bench);
+        if (!served)
+            return;
+        load(bench);
+        const page = await live(bench, served);
+        await until(page, () => window.stoke.shown?.total > 0);
+        await page.getByRole("tab", { name: "Tree" }).click();
+        await until(page, () => {
+            const shown = [...document.querySelectorAll(".calls .row")].filter((row) => row.ariaLevel === "1").map((row) => Number.parseFloat(row.querySelector("em").textContent.replace("<", "")));
+            return shown.length > 1 && shown.every((share, i) => i === 0 || share <= shown[i - 1]);
+        });
+        await until(page, () => {
+            const named = (where) => [...document.querySelectorAll(where)].find((row) => /^sh\b/.test(row.querySelector(".ends, th")?.innerText.trim() ?? ""));
+            const both = [named(".calls .row")?.querySelector(".dot"), named(".live-top tbody tr")?.querySelector(".square")];
+            return both.every(Boolean) && getComputedStyle(both[0]).backgroundColor === getComputedStyle(both[1]).backgroundColor;
+        });
+        await page.getByRole("tab", { name: "Summary" }).click();
+        const duration = page.locator(".facts > div", { hasText: "Duration" }).locator("dd");
+        await duration.waitFor();
+        assert.match(await duration.innerText(), /^[\d.]+ s$/);
+        await page.close();
+    });
 };

@@ -206,7 +206,7 @@ module.exports = (test) => {
         await settle(page);
         assert.deepEqual(await page.locator(".label.process").first().evaluate((label) => {
             const [name, numbers] = ["b", "em"].map((one) => label.querySelector(one));
-            return [name.textContent, name.scrollWidth - name.clientWidth, numbers.textContent, numbers.scrollWidth > numbers.clientWidth];
+            return [name.textContent, name.scrollWidth - name.clientWidth, numbers.textContent, numbers.scrollHeight > numbers.clientHeight];
         }), ["interpreter3", 0, "123456 \u00b7 3 threads", true]);
     });
 
@@ -438,7 +438,7 @@ module.exports = (test) => {
         const found = await marks();
         assert.deepEqual(found["process 0"], [0, 50]); /* 50 samples of 10 ms, in 300 */
         assert.deepEqual(Object.entries(found).filter(([name]) => name.startsWith("thread")).map(([, parts]) => parts.join()).sort(), ["0,0", "0,50"]);
-        assert.match(await page.locator(".more .marked").innerText(), /^Where late ran is marked$/);
+        assert.equal(await page.locator(".more .marked").textContent(), "Where late ran is marked");
         assert.deepEqual(await paint(), await tone("cat-1")); /* paler where another function ran */
         await page.evaluate(() => window.stoke.choose(0));
         await page.waitForFunction(() => !window.stoke.tracksView.marked);
@@ -622,5 +622,117 @@ module.exports = (test) => {
         assert.equal(await page.locator(".sheet").count(), 0);
         await key(page, VIEWS.heat);
         assert.equal(await page.locator(".view-tools").evaluate((one) => one.offsetHeight), 0);
+    });
+
+    /* A member of a template whose arguments are longer than any window. */
+    const MEMBER = `std::unordered_map<${"std::pair<int const, long>, ".repeat(40)}int>::operator[]`;
+    const withMember = () => processes().replaceAll("\tff02 hot+0x1", `\tff02 ${MEMBER}+0x1`);
+    const choose = (page) => page.evaluate(async (name) => window.stoke.choose(await window.stoke.core.find(name)), `${MEMBER}`);
+
+    test("long template arguments are left out of boxes, titles and lines; they widen no page", async (bench) => {
+        const page = await report(bench, withMember(), "x.perf", { viewport: { width: 1440, height: 900 } });
+        assert.deepEqual(await page.evaluate(() => [...window.stoke.core.labels.values()].filter((name) => name.startsWith("std"))), [`${MEMBER}`]);
+        await choose(page);
+        await page.locator(".more .marked").waitFor();
+        assert.equal(await page.locator(".more .marked").textContent(), "Where std::unordered_map::operator[] ran is marked");
+        assert.equal(await page.locator(".details h2").innerText(), "std::unordered_map::operator[]");
+        assert.equal(await page.locator(".details .signature").innerText(), `${MEMBER}`);
+        await key(page, VIEWS.source);
+        assert.match(await page.locator(".status .found").innerText(), /^std::unordered_map::operator\[\]: .* self, .* total$/);
+        const phone = await report(bench, withMember(), "x.perf", { viewport: PHONE, hasTouch: true, isMobile: true });
+        await choose(phone);
+        await phone.locator(".more .marked").waitFor();
+        await key(phone, VIEWS.sandwich);
+        assert.equal(await phone.evaluate(() => innerWidth), 390);
+        const sheet = await phone.locator(".sheet").boundingBox();
+        assert.equal(sheet.y + sheet.height, 844, "the sheet is in view");
+        const name = await phone.locator(".sheet h2").evaluate((one) => [one.clientWidth, one.scrollWidth]);
+        assert.ok(name[1] <= name[0], `the name is not cut: ${name}`);
+    });
+
+    test("of a process without room, first the number of threads is left out, then its ID is cut, then its name", async (bench) => {
+        const page = await report(bench, processes().replaceAll("other 200/20", "a-longer-name 200/20"), "x.perf", { viewport: { width: 1440, height: 900 } });
+        const labels = await page.locator(".label.process").evaluateAll((all) => all.map((one) => {
+            const [name, ids] = [one.querySelector("b"), [...one.querySelectorAll("em span")]];
+            const low = one.querySelector("em").getBoundingClientRect().bottom;
+            return [name.textContent, name.scrollWidth <= name.clientWidth, ...ids.filter((id) => id.getBoundingClientRect().top < low).map((id) => id.textContent.trim())];
+        }));
+        assert.deepEqual(labels, [["interpreter3", true, "123456"], ["a-longer-name", true, "200"]]);
+    });
+
+    test("what was compared, and how, is one line beside the details", async (bench) => {
+        const page = await report(bench, processes(), "after.perf", { viewport: { width: 1440, height: 900 } });
+        await page.evaluate((text) => window.stoke.opening.open(new Blob([text]), "before.perf", true), processes().replaceAll("other", "interpreter3"));
+        await settle(page);
+        await page.evaluate(async () => window.stoke.choose(await window.stoke.core.find("hot")));
+        await settle(page);
+        assert.equal(await page.locator(".details").count(), 1);
+        const tops = await page.locator(".sums dt").evaluateAll((all) => all.map((one) => Math.round(one.getBoundingClientRect().top)));
+        assert.ok(tops.length === 4 && tops.every((top) => top === tops[0]), tops.join());
+        assert.ok((await page.locator(".strip").boundingBox()).height <= 60);
+        assert.equal(await page.locator(".strip .ramp").innerText(), "less, \u221210 %\nwithin noise\nmore, +10 %");
+        assert.equal(await page.locator(".changed .row .dot").count(), 0, "the bars of the table have the colours of changes");
+    });
+
+    test("marks near each other are one, with one text", async (bench) => {
+        const mark = (at, event) => `p 1/1 [000] ${at.toFixed(6)}: 1 ${event}:\n\tff01 main+0x1 (/bin/prog)\n\n`;
+        const times = Array.from({ length: 100 }, (_, i) => `p 1/1 [000] ${(1 + i / 100).toFixed(6)}: 10000000 cpu-clock:\n\tff01 main+0x1 (/bin/prog)\n\n`).join("");
+        const near = [1.1, 1.102, 1.104, 1.106].map((at) => mark(at, "sched:sched_switch")).join("");
+        const mixed = mark(1.5, "sched:sched_switch") + mark(1.502, "irq:softirq_entry");
+        const tight = mark(1.7, "irq:softirq_entry") + mark(1.76, "sched:sched_switch");
+        const page = await report(bench, times + near + mixed + tight, "x.perf", { viewport: { width: 1440, height: 900 } });
+        const groups = () => page.evaluate(() => window.stoke.tracksView.markGroups().map(({ marks, text }) => [marks.length, text]));
+        const found = await groups();
+        assert.deepEqual(found.slice(0, 2), [[4, "sched:sched_switch \u00d74"], [2, "+2"]]);
+        assert.match(found[2][1], /^(softirq_entry|soft\w*\u2026)$/);
+        assert.deepEqual(found.slice(3), [[1, "sched:sched_switch"]]);
+        const at = await page.evaluate(() => {
+            const view = window.stoke.tracksView, row = window.stoke.tracks.rows.find(({ kind }) => kind === "marks");
+            const area = document.querySelector(".strips.lower").getBoundingClientRect();
+            return [area.left + view.markGroups()[0].from + 1, area.top + row.top + 10];
+        });
+        await page.mouse.move(...at);
+        await page.locator(".track-tip").waitFor();
+        assert.equal(await page.locator(".track-tip p").count(), 5, "each of a few is listed");
+        const lost = await report(bench, times + Array.from({ length: 9 }, (_, i) => mark(1.2 + i / 1000, "sched:sched_switch")).join(""), "y.perf", { viewport: { width: 1440, height: 900 } });
+        const sums = await lost.evaluate(() => {
+            const { tracks, tracksView } = window.stoke;
+            for (const one of tracks.info.marks) {
+                delete one.name;
+                one.lost = 100;
+            }
+            return tracksView.markGroups().map(({ text }) => text);
+        });
+        assert.deepEqual(sums, ["lost 900"]);
+    });
+
+    test("threads of a trace with one name have their numbers in each view", async (bench) => {
+        const man = path.join(__dirname, "..", "man"), made = path.join(bench.folder, "cores.html");
+        stoke("trace", "-q", path.join(man, "TRACEFILE-C0"), "-d", path.join(man, "small-bin-dwarf"), "-o", made);
+        const page = await openPage(bench, `file://${made}`);
+        const alike = (names) => page.evaluate((all) => {
+            const { tracks } = window.stoke, [thread] = tracks.info.threads;
+            tracks.info = { ...tracks.info, threads: all.map((name, i) => ({ ...thread, name, tid: i + 1 })) };
+            const { pid } = tracks.info.processes[thread.process];
+            return all.map((_, i) => tracks.isAlike({ pid, tid: i + 1 }));
+        }, names);
+        assert.deepEqual(await alike(["rv", "other", "rv"]), [true, false, true]);
+    });
+
+    test("cautions give their room to the selected function; hatching is explained once", async (bench) => {
+        const page = await report(bench, fs.readFileSync(WAITS), "perf.data", { viewport: { width: 900, height: 700 } });
+        await key(page, VIEWS.time);
+        assert.equal(await page.locator(".legend.waits").count(), 1);
+        await key(page, VIEWS.sandwich, VIEWS.source);
+        const found = await page.locator(".status .found").evaluate((one) => [one.clientWidth, one.scrollWidth]);
+        assert.ok(found[1] <= found[0], found.join());
+    });
+
+    test("one length of the recording has one text", async (bench) => {
+        const sample = (at) => `p 1/1 [000] ${at}: 10000000 cpu-clock:\n\tff01 main+0x1 (/bin/prog)\n\n`;
+        const page = await report(bench, sample("1.000000") + sample("3.990000"), "x.perf");
+        const [, length] = /([\d.]+ s)$/.exec(await page.locator(".tracks .head").innerText());
+        assert.ok((await page.locator(".facts-line").innerText()).split(" \u00b7 ")[0] === length, length);
+        assert.equal(await page.locator(".crumb").innerText(), `Whole recording ${length}`);
     });
 };

@@ -7,7 +7,7 @@ const fs = require("fs");
 const path = require("path");
 const { spawnSync } = require("child_process");
 const { settle } = require("./activity.js");
-const { VIEWS, chips, key, report, spans, stoke, total } = require("./pages.js");
+const { VIEWS, boxOf, chips, key, report, spans, stoke, total } = require("./pages.js");
 
 /* Each 100 ms: grow has 1, 2, 1 and 0 MiB, leak 0.5 from the second time on; RSS is 4 MiB. */
 const HEAP = `v 10500 3
@@ -222,5 +222,38 @@ int main(void) {
         await key(page, "Control+z");
         await show("Leaked");
         assert.equal((await rows()).length, 2);
+    });
+
+    test("the status line says what is counted; an event without blocks says so", async (bench) => {
+        const page = await report(bench, HEAP, "x.heaptrack");
+        await settle(page);
+        const texts = {};
+        for (const name of ["Peak", "Allocated", "Allocations", "Temporary", "Leaked"]) {
+            await page.getByRole("group", { name: "Memory" }).getByRole("button", { name, exact: true }).click();
+            await settle(page);
+            texts[name] = await page.locator(".status span").first().innerText();
+        }
+        assert.deepEqual(texts, { Peak: "2.50 MiB at the peak \u00b7 3 blocks", Allocated: "2.50 MiB allocated \u00b7 3 blocks", Allocations: "3 allocations", Temporary: "0 temporary blocks", Leaked: "512 KiB leaked \u00b7 1 block" });
+        await page.getByRole("group", { name: "Memory" }).getByRole("button", { name: "Temporary" }).click();
+        await settle(page);
+        assert.equal(await page.locator("main .lack").innerText(), "Nothing of temporary is in this recording.");
+        assert.match(await page.locator(".details.sites").innerText(), /^Temporary\s+freed before another event\s+No block was freed before another event\.$/);
+        await page.getByRole("group", { name: "Memory" }).getByRole("button", { name: "Leaked" }).click();
+        await settle(page);
+        assert.match(await page.locator(".site h3").first().innerText(), /512 KiB, 100 %$/);
+    });
+
+    test("a tooltip has the name and the total, where the box is, and its own part", async (bench) => {
+        const page = await report(bench, "p 10/11 [000] 1.000000: 2000000000 cpu-clock:\n\tff02 hot+0x1 (/bin/prog)\n\tff01 main+0x1 (/bin/prog)\n\nq 20/20 [000] 3.000000: 2000000000 cpu-clock:\n\tff01 main+0x1 (/bin/prog)\n\n", "x.perf");
+        const lines = async (name) => {
+            const box = await boxOf(page, name);
+            await page.mouse.move(box.x + box.width / 2, box.y + 10);
+            await page.waitForFunction((start) => document.querySelector(".tip:not([hidden])")?.textContent.startsWith(start), name);
+            return page.locator(".tip:not([hidden]) > *").allTextContents();
+        };
+        assert.deepEqual(await lines("hot"), ["hot", "2 s (50.0 %)", "p 10 \u00b7 prog", "self 2 s (50.0 %)"]);
+        assert.deepEqual(await lines("main"), ["main", "2 s (50.0 %)", "p 10 \u00b7 prog", "self 0"]);
+        await key(page, VIEWS.time);
+        assert.deepEqual((await lines("hot")).slice(2), ["p 10/11 at 0 \u00b7 prog"]);
     });
 };

@@ -24,16 +24,15 @@ export function nameCategory(name: string): number {
 }
 
 /* The live page has no tracks of processes: the name, service or container decides, as in its table. */
-function categoryOf(app: App, track: number, label: number): number {
-    const name = app.live ? app.core.labels.get(label) : undefined;
-    if (name !== undefined)
+function categoryOf(app: App, track: number, name: string | undefined): number {
+    if (app.live && name !== undefined)
         return nameCategory(app.live?.rowOf(name.replace(/( \((process|thread)\))+$/, "").replace(/ \u00d7?\d+$/, "")) ?? "");
     return app.tracks.info ? app.tracks.category(track) : track % 12;
 }
 
 /* As in the tracks: a process has the colour of its strips, a thread a paler one. */
-export function ownerColor(app: App, kind: Owner, track: number, label: number): Packed {
-    const category = categoryOf(app, track, label);
+export function ownerColor(app: App, kind: Owner, track: number, label: number, name = app.core.labels.get(label)): Packed {
+    const category = categoryOf(app, track, name);
     const colors = tokens();
     return packed((category < 0 ? colors.other : kind === Owner.Process ? colors.strips[category] : colors.boxes[category]) as string);
 }

@@ -21,7 +21,7 @@ function tidy(text: string): string {
     return [plain.replace(/\.0+$/, ""), ...unit].join(" ").replace("-", "\u2212");
 }
 
-const TIME: [number, string][] = [[60e9, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]];
+const TIME: [number, string][] = [[3600e9, "h"], [60e9, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]];
 const BYTES: [number, string][] = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
 /* The unit of times: of instruction traces it is a cycle. */
 let clock: "ns" | "cycles" = "ns";
@@ -48,9 +48,11 @@ export function weight(value: number, unit: string): string {
     return GROUPS.format(value);
 }
 
+const AXIS_TIME = TIME.filter(([size]) => size <= 1e9); /* minutes have no decimals there */
+
 /* The units of times, with their size. */
 export function clockUnits(): [number, string][] {
-    return clock === "cycles" ? CYCLES : TIME.slice(1);
+    return clock === "cycles" ? CYCLES : AXIS_TIME;
 }
 
 /* Of a number per nanosecond: how many there are in a second. */
@@ -73,7 +75,7 @@ export function bytesError(bytes: number, error: number): string {
  * bytes, that of the step) and the decimals that the step needs, so that no two are the same. */
 export function axisText(step: number, largest: number, unit: string): (value: number) => string {
     const scale = unit === "ms" ? 1e6 : 1;
-    const units = unit === "bytes" ? BYTES : unit === "clock" ? clockUnits() : unit === "ns" || unit === "ms" ? TIME.slice(1) : largest >= 1e7 ? COUNT : [];
+    const units = unit === "bytes" ? BYTES : unit === "clock" ? clockUnits() : unit === "ns" || unit === "ms" ? AXIS_TIME : largest >= 1e7 ? COUNT : [];
     const [size, name] = units.find(([least]) => (unit === "bytes" ? step : largest * scale) >= least) ?? units[units.length - 1] ?? [1, ""];
     const isWhole = (digits: number): boolean => {
         const turned = ((step * scale) / size) * 10 ** digits;
@@ -174,6 +176,13 @@ export function eventName({ name, unit }: { name: string; unit: string }): strin
     return title !== shownName(name) || !unit || unit === name ? title : `${title} (${unit})`;
 }
 
+const OF_HEAP: Record<string, string> = { peak: "at the peak", live: "live", allocated: "allocated", allocations: "allocations", temporary: "temporary blocks", leaked: "leaked", freed: "freed", releases: "releases" };
+
+/* The total of an event of a heap; null: it is none of them. */
+export function heapText(name: string, total: number, unit: string): string | null {
+    return name in OF_HEAP ? `${weight(total, unit)} ${OF_HEAP[name]}` : null;
+}
+
 /* Of a mark on the time line. */
 export function markText(mark: { lost?: number; name?: string }): string {
     return mark.name === undefined ? `${count(mark.lost ?? 0)} lost ${mark.lost === 1 ? "sample" : "samples"}` : shownName(mark.name);
@@ -207,8 +216,9 @@ export function hasIds(): boolean {
     return clock === "ns";
 }
 
-export function threadName(t: { name: string; pid?: number; tid?: number }): string {
-    const ids = hasIds() ? [t.pid, t.tid].filter((id) => id !== undefined) : [];
+/* `alike`: another thread of the process has the name. */
+export function threadName(t: { name: string; pid?: number; tid?: number }, alike = false): string {
+    const ids = (hasIds() ? [t.pid, t.tid] : [alike ? t.tid : undefined]).filter((id) => id !== undefined);
     const numbers = ids.length === 2 && ids[0] === ids[1] ? [ids[0]] : ids;
     return [shownName(t.name) || "(no name)", numbers.join("/")].filter(Boolean).join(" ");
 }

@@ -84,6 +84,14 @@ function make(name: string): string[] {
     return forms;
 }
 
+/* Without parameters, template arguments and additions, but with all components. */
+export function plainName(name: string): string {
+    if (!isQualified(name))
+        return name;
+    const bare = withoutBrackets(withoutBrackets(name, "(", ")").replace(/ (const|volatile|noexcept|&&?)$/, ""), "<", ">");
+    return withoutAdditions(bare).trim() || name;
+}
+
 const known = new Map<string, string[]>();
 
 /* The name and its shorter forms, longest first; the last one is its last component. */

@@ -197,7 +197,7 @@ export class Overlay {
         pen.stroke();
         pen.fillStyle = colors.faint;
         const unit = this.chart.app.shown?.unit ?? "";
-        const name = lane.name || lane.tid !== undefined || this.chart.app.filters.threadsBy === "all" ? threadName(lane) : "all threads";
+        const name = lane.name || lane.tid !== undefined || this.chart.app.filters.threadsBy === "all" ? threadName(lane, this.chart.app.tracks.isAlike(lane)) : "all threads";
         pen.fillText(`${name}  \u00b7  ${weight(lane.weight, unit)}`, 8, y + heights.box / 2);
     }
 

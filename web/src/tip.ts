@@ -3,8 +3,10 @@
 import type { ChartView } from "./chart";
 import { intervalText, relativeText, verdictText } from "./difference";
 import { element } from "./elements";
-import { count, functionName, share, signed, time, weight } from "./format";
-import { type BoxInfo, NONE, Verdict } from "./protocol";
+import { count, functionName, moduleName, share, shownName, signed, threadName, time, weight } from "./format";
+import { type BoxInfo, NONE, Owner, Verdict } from "./protocol";
+
+const NAME_MOST = 300; /* characters */
 
 export class Tip {
     private readonly host = element("div", "tip", document.body);
@@ -47,21 +49,43 @@ export class Tip {
             const info = await this.chart.app.core.box(this.chart.options.kind, box);
             if (this.hover !== box || !this.chart.app.shown)
                 return;
-            const { unit, total } = this.chart.app.shown;
-            const size = info.total ?? info.to - info.from;
-            const of = info.total === undefined ? this.chart.full : total;
-            const figure = info.total === undefined && this.chart.info?.timed ? time(size) : weight(size, unit);
-            const figures = document.createElement("b");
-            figures.textContent = `${figure} (${share(size, of || 1)})`;
-            if (info.waiting && !info.off)
-                figures.textContent += `, ${share(info.waiting, size)} waiting`;
-            const name = document.createElement("span");
-            name.textContent = functionName(info.function.name).slice(0, 300);
-            this.host.replaceChildren(...(info.change ? [name, this.compared(info)] : [figures, name]));
+            const [name, where] = [this.line("b", functionName(info.function.name).slice(0, NAME_MOST)), this.line("p", this.whereOf(info))];
+            where.className = "faint";
+            this.host.replaceChildren(name, ...(info.change ? [where, this.compared(info)] : [this.line("span", this.figureOf(info)), where, ...this.factsOf(info).map((fact) => this.line("p", fact))]));
             this.chart.linked?.mark(box);
             this.chart.over.dataset["hover"] = info.function.name;
         }
         this.move(event);
+    }
+
+    private line(kind: "b" | "span" | "p", text: string): HTMLElement {
+        const made = document.createElement(kind);
+        made.textContent = text;
+        return made;
+    }
+
+    private figureOf(info: BoxInfo): string {
+        const { unit, total } = this.chart.app.shown ?? { unit: "", total: 0 };
+        const size = info.total ?? info.to - info.from;
+        const figure = info.total === undefined && this.chart.info?.timed ? time(size) : weight(size, unit);
+        return `${figure} (${share(size, (info.total === undefined ? this.chart.full : total) || 1)})`;
+    }
+
+    /* The process and the thread, by time also when; then the module. */
+    private whereOf({ row, from, total, stack, labels, function: { label, module } }: BoxInfo): string {
+        const { app, last, info } = this.chart;
+        const owners = stack.filter((_, i) => labels[i] !== label && app.kind(labels[i] ?? 0) >= Owner.Process).reverse();
+        const lane = last?.lanes.find((one) => row >= one.row && row < one.row + one.rows);
+        const thread = lane && (lane.name || lane.tid !== undefined) ? threadName(lane, app.tracks.isAlike(lane)) : "";
+        const when = total === undefined && info?.timed ? `at ${time(from)}` : "";
+        return [...owners.map(shownName), [thread, when].filter(Boolean).join(" "), moduleName(module)].filter(Boolean).join(" \u00b7 ");
+    }
+
+    private factsOf({ self, total, waiting, off, from, to }: BoxInfo): string[] {
+        const shown = this.chart.app.shown ?? { unit: "", total: 0 };
+        const own = self !== undefined && total !== undefined ? `self ${weight(self, shown.unit)}${self > 0 ? ` (${share(self, shown.total || 1)})` : ""}` : "";
+        const waits = waiting && !off ? `${share(waiting, total ?? to - from)} of it waiting` : "";
+        return [own, waits].filter(Boolean);
     }
 
     /* Before, after and the difference, of a box or of a function by time. */

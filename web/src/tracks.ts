@@ -440,6 +440,12 @@ export class Tracks {
         return this.namesakes.threads.has(thread);
     }
 
+    /* The same, of a thread by its IDs, if these are not shown anyway. */
+    isAlike({ pid, tid }: { pid?: number; tid?: number }): boolean {
+        const { threads = [], processes = [] } = this.info ?? {};
+        return !hasIds() && threads.some((one, i) => one.tid === tid && processes[one.process]?.pid === pid && this.sharesName(i));
+    }
+
     ofThreads(threads: TracksInfo["threads"]): Filter {
         return threadsFilter(threads.map((thread) => ({ name: thread.name, tid: thread.tid, pid: this.info?.processes[thread.process]?.pid })));
     }

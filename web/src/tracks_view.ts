@@ -4,7 +4,8 @@ import type { App, Early } from "./app";
 import { ticks } from "./axis";
 import { mix, type Packed, packed } from "./colors";
 import { element, resize, resizeTo } from "./elements";
-import { count, rateText, shownName, weight } from "./format";
+import { rateText, weight } from "./format";
+import { groupMarks, type MarkGroup } from "./marks";
 import { Pixels } from "./pixels";
 import { MACHINE_LAYERS, MEMORY_LAYERS } from "./protocol";
 import { contour, type Tokens, tokens } from "./tokens";
@@ -22,6 +23,7 @@ const MEMORY_TOP = 4; /* pixels above the stacked memory */
 const ROUND = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
 const SAMPLES_A_STEP = 4, WIDEST = 12; /* of the allocation rate; pixels */
 const MARK_LATER = 150; /* ms */
+const MARK_TEXT = 5; /* pixels right of a mark */
 const HATCH = 6; /* pixels between two lines */
 
 /* A drawn track: the times in ns (of memory, the most bytes; of allocations, their number and that of the samples), and the layers with a value per pixel. */
@@ -650,32 +652,33 @@ export class TracksView {
         }
     }
 
-    /* A line for the time, text to its right; texts that would overlap become a number. */
-    private paintMarks(y: number, colors: Tokens): void {
+    /* The groups of the visible marks. */
+    markGroups(): MarkGroup[] {
         const { pen } = this;
         pen.font = "11px Inter, \"Segoe UI\", Roboto, \"Noto Sans\", \"Liberation Sans\", Arial, system-ui, sans-serif";
-        pen.textBaseline = "middle";
         const marks = (this.app.tracks.info?.marks ?? []).filter((m) => m.at >= this.from && m.at <= this.to);
-        let free = -1;
-        let left = 0;
-        for (const [i, mark] of marks.entries()) {
-            const x = Math.round(this.xOf(mark.at));
-            const next = marks[i + 1];
-            const text = mark.name === undefined ? `lost ${count(mark.lost ?? 0)}` : shownName(mark.name);
-            const room = (next ? this.xOf(next.at) : this.width) - x - 8;
-            pen.fillStyle = mark.name === undefined ? colors.bad : colors.accent;
-            pen.fillRect(Math.min(x, this.width - 2), y + 3, 2, 13);
-            pen.fillStyle = colors.text;
-            if (x > free && pen.measureText(text).width < room) {
-                pen.fillText(text, x + 5, y + 10);
-                free = x + pen.measureText(text).width + 8;
-                left = 0;
-            } else if (!next || room > 24) {
-                pen.fillText(`+${left + 1}`, x + 5, y + 10);
-                left = 0;
-            } else {
-                left++;
+        return groupMarks(marks, (ns) => Math.round(this.xOf(ns)), this.width, (text) => pen.measureText(text).width);
+    }
+
+    /* A line for each time, in a tint if they are near each other, and one text to their right. */
+    private paintMarks(y: number, colors: Tokens): void {
+        const { pen } = this;
+        pen.textBaseline = "middle";
+        for (const { from, to, marks, text } of this.markGroups()) {
+            const color = marks.every((mark) => mark.name === undefined) ? colors.bad : colors.accent;
+            pen.fillStyle = color;
+            pen.globalAlpha = 0.2;
+            pen.fillRect(from, y + 3, to - from, 13);
+            pen.globalAlpha = 1;
+            let drawn = -1;
+            for (const mark of marks) {
+                const x = Math.min(Math.round(this.xOf(mark.at)), this.width - 2);
+                if (x > drawn)
+                    pen.fillRect(x, y + 3, 2, 13);
+                drawn = x;
             }
+            pen.fillStyle = colors.text;
+            pen.fillText(text, to + MARK_TEXT, y + 10);
         }
     }
 

@@ -28,7 +28,7 @@ const HEAD = 512; /* bytes in which the core detects a file's encoding */
 const YIELD = 50; /* ms of reading before requests of the page are answered */
 const PART_LEAST = 1000; /* minimum ms between two updates of a partial profile */
 const PART_SHARE = 0.1; /* maximum share of the time for these updates */
-const NAME_MOST = 400; /* maximum characters of a box's name */
+const NAME_MOST = 4000; /* maximum characters of a box's name */
 
 const page = self as unknown as {
     postMessage(replies: Reply[], transfer?: Transferable[]): void;

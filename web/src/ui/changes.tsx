@@ -34,7 +34,7 @@ function Figures({ app, info }: { app: App; info: ComparisonInfo }) {
             <div><dt>{eventName({ name: after?.event ?? "", unit })}</dt><dd><b>{signed(total - base_total, unit)}</b> {weight(base_total, unit)} {"\u2192"} {weightUnit(total, unit)}{ratio}</dd></div>
             <div><dt>Samples</dt><dd>{count(Math.round(before?.samples ?? 0))} {"\u2192"} {count(Math.round(after?.samples ?? 0))}</dd></div>
             <div><dt>Changed by more than noise</dt><dd>{count(info.found)} {info.found === 1 ? "function" : "functions"}, {(info.explained * 100).toFixed(0)} % of all changes</dd></div>
-            <div><dt>Method</dt><dd>{methodOf(info)}</dd></div>
+            <div class="method" title={methodOf(info)}><dt>Method</dt><dd>{methodOf(info)}</dd></div>
             {before?.event !== after?.event && <div><dt>Caution</dt><dd>{shownName(before?.event ?? "")} before, {shownName(after?.event ?? "")} after</dd></div>}
         </dl>
     );
@@ -136,7 +136,7 @@ function Table({ app, info }: { app: App; info: ComparisonInfo }) {
                             const [amount, part] = [weight(value, unit), share(value, of) || "0 %"];
                             return <span key={i} role="cell" title={app.state.shares ? amount : part}>{app.state.shares ? part : amount}</span>;
                         })}
-                        <span class="name" role="cell"><Dot app={app} of={f} /><Ends text={f.name} /><em class="faint">{moduleName(f.module)}</em></span>
+                        <span class="name" role="cell">{app.state.color !== Tone.Change && <Dot app={app} of={f} />}<Ends text={f.name} /><em class="faint">{moduleName(f.module)}</em></span>
                     </div>
                 );
             }} />
@@ -199,7 +199,7 @@ export function Changes({ app }: { app: App }) {
         return <p class="nothing">Nothing is compared.</p>;
     return (
         <div class="changes">
-            <div class="strip"><Figures app={app} info={comparison} />{!isPhone() && <span class="colors"><ColorLegend app={app} /></span>}<span class="narrow"><CompareTools app={app} /></span></div>
+            <div class="strip"><Figures app={app} info={comparison} />{!isPhone() && <span class="colors"><ColorLegend app={app} wide /></span>}<span class="narrow"><CompareTools app={app} /></span></div>
             <div class={`panes ${state.compared === "sides" ? "both" : ""}`}>
                 <Table app={app} info={comparison} />
                 <ComparedCharts app={app} />

@@ -5,6 +5,7 @@ import { openFunction, openSource } from "../commands";
 import { ownerFilter } from "../filters";
 import { differenceText, intervalText, relativeText, verdictText } from "../difference";
 import { baseName, count, functionName, interval, moduleName, share, shares, shownName, signed, time, weight, weightUnit } from "../format";
+import { plainName } from "../names";
 import { isPhone } from "../phone";
 import { type BoxInfo, type Difference, type FunctionInfo, Sort } from "../protocol";
 import { Growth } from "./growth";
@@ -14,6 +15,7 @@ import { Sites, Suppress } from "./sites";
 import { When } from "./when";
 import { changeClass } from "./rows";
 
+const NAME_MOST = 4000; /* characters */
 const STACK_SHOWN = 200;
 const FEW = 10; /* samples: a share of fewer is not significant */
 
@@ -53,12 +55,12 @@ function KeyFigures({ app, self, total, short }: { app: App; self: number; total
                 const [low, high] = interval(value, shown.total || 1, Math.max(1, shown.samples));
                 const samples = Math.round((value / (shown.total || 1)) * shown.samples);
                 const few = samples < FEW;
-                const exactness = few ? `${count(samples)} ${samples === 1 ? "sample" : "samples"}, too few` : `${shares(low, high)}, ${count(samples)} samples`;
+                const exactness = value === 0 ? "" : few ? `${count(samples)} ${samples === 1 ? "sample" : "samples"}, too few` : `${shares(low, high)}, ${count(samples)} samples`;
                 return (
-                    <p key={title} title={sampled && short ? `${exactness} (the 95 % confidence interval of the share)` : undefined}>
+                    <p key={title} title={sampled && short && exactness ? `${exactness} (the 95 % confidence interval of the share)` : undefined}>
                         <span>{title}</span>
-                        <b>{weight(value, shown.unit)}</b> <em>{share(value, shown.total)}</em>
-                        {sampled && (few || !short) && <small title="The 95 % confidence interval of the share">{exactness}</small>}
+                        <b>{weight(value, shown.unit)}</b> {value > 0 && <em>{share(value, shown.total)}</em>}
+                        {sampled && exactness && (few || !short) && <small title="The 95 % confidence interval of the share">{exactness}</small>}
                     </p>
                 );
             })}
@@ -213,15 +215,17 @@ export function Details({ app, head = false }: { app: App; head?: boolean }) {
     if (!chosen)
         return head ? null : <Whole app={app} />;
     const owner = ownerFilter(chosen);
+    const whole = functionName(chosen.name).slice(0, NAME_MOST), plain = plainName(whole);
     return (
         <aside class={head ? "details head" : "details"} aria-label="Details">
             <div class="who">
-                <h2>{functionName(chosen.name).slice(0, 4000)}</h2>
+                <h2 title={whole}>{plain}</h2>
                 <p class="faint">
                     {chosen.file && <><button type="button" class="link" title={`${shownName(chosen.file)}\nOpen source (s)`} onClick={() => openSource(app, chosen.file)}>{locationOf(chosen)}</button>{chosen.module ? " \u00b7 " : " "}</>}
                     <span title={shownName(chosen.module)}>{moduleName(chosen.module)}</span>
                     {chosen.kind === "user" || chosen.kind === moduleName(chosen.module) ? "" : `${chosen.module ? " \u00b7 " : ""}${chosen.kind}`}
                 </p>
+                {!head && plain !== whole && <p class="signature">{whole}</p>}
                 {!head && <p class="acts">
                     {owner && <button type="button" onClick={() => void app.filters.add(owner)}>Only this {chosen.kind}</button>}
                     {!owner && ACTS.map(([verb, title]) => (

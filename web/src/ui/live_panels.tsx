@@ -111,13 +111,13 @@ function ProcessTable({ live }: { live: Live }) {
     return (
         <div class="live-panel">
             <p><input type="search" placeholder="Find a process" aria-label="Find a process" value={text} onInput={(event) => setText(event.currentTarget.value)} /> <span class="faint">{count(rows.length)} of {count(live.processCount)}</span></p>
-            <table class="live-table wide">
-                <thead><tr><th>PID</th><th class="text">Name</th><th>User</th><th>Service</th><th>Container</th>{COLUMNS.map(([key, title]) => <th key={key} aria-sort={by === key ? "descending" : "none"}><button type="button" onClick={() => setBy(key)}>{title}{by === key ? " \u2193" : ""}</button></th>)}<th>Record</th></tr></thead>
+            <table class="live-table wide processes">
+                <thead><tr><th>PID</th><th class="named">Name</th><th>User</th><th>Service</th><th>Container</th>{COLUMNS.map(([key, title]) => <th key={key} aria-sort={by === key ? "descending" : "none"}><button type="button" onClick={() => setBy(key)}>{title}{by === key ? " \u2193" : ""}</button></th>)}<th>Record</th></tr></thead>
                 <tbody {...held.events}>
                     {held.rows.slice(0, 200).map((p) => (
                         <tr key={p.pid}>
                             <td>{p.pid}</td>
-                            <th><button type="button" onClick={() => { live.setPanel(null); live.addLabel(`process=${p.name}`); }}>{shownName(p.name)}</button></th>
+                            <th><button type="button" onClick={() => { live.setPanel(null); live.addLabel(`process=${p.name}`); }}><span title={shownName(p.name)}>{shownName(p.name)}</span></button></th>
                             <td>{shownName(p.user ?? "")}</td>
                             <td>{shownName(p.service ?? "")}</td>
                             <td>{p.container ?? ""}</td>

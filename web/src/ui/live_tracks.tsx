@@ -181,7 +181,7 @@ export function LiveTrackPane({ live, looks }: { live: Live; looks: number }) {
     return (
         <section class="tracks live-tracks" aria-label="Metrics by time">
             <div class="axis">
-                <span class="head">Today, local time</span>
+                <span class="head"><span>Local time</span></span>
                 <div class="strips"><canvas class="layer" ref={axis} style={{ height: `${AXIS}px` }} /><Marks live={live} /><NoteMarks live={live} /></div>
             </div>
             <div class="live-rows" style={{ height: `${HEIGHT}px` }}>

@@ -18,7 +18,7 @@ export function colorOf(app: App, f: FunctionInfo): Packed {
     const table = colorTable(color, app.appearance.palette, app.appearance.dark);
     const marks = app.marks(f.label), kind = app.kind(f.label);
     if ((kind === Owner.Process || kind === Owner.Thread) && color !== Tone.Change)
-        return ownerColor(app, kind, app.tone(f.label), f.label);
+        return ownerColor(app, kind, app.tone(f.label), f.label, f.name);
     if (marks & OFF)
         return waitColor(app.tone(f.label), true);
     if (f.kind === "idle")

@@ -3,8 +3,9 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../app";
 import { spanText } from "../axis";
 import { chooseFile } from "../commands";
-import { count, eventName, functionName, share, shortCount, shownName, time, weight, weightUnit } from "../format";
-import { Chart, type Warning } from "../protocol";
+import { count, eventName, eventTitle, functionName, heapText, share, shortCount, shownName, time, weight, weightUnit } from "../format";
+import { Chart, type Shown, type Warning } from "../protocol";
+import { plainName } from "../names";
 import { isPhone } from "../phone";
 import { INVERTS, keyOf, type Pane, PANES, severalProcesses, type View, viewsOf } from "../state";
 import { hasListings } from "./assembly";
@@ -39,8 +40,18 @@ function NoOrder({ app }: { app: App }) {
     );
 }
 
+const OF_WEIGHT: readonly View[] = ["left", "sandwich", "tree", "graph", "source"]; /* views of what has a weight */
+
+function NoWeight({ app }: { app: App }) {
+    const { event_name: name = "", unit = "" } = app.shown ?? {};
+    const where = app.state.filters.length ? "what is shown" : "this recording";
+    return <div class="nothing lack"><p>Nothing of {eventTitle({ name, unit })} is in {where}.</p></div>;
+}
+
 export function Content({ app }: { app: App }) {
     const { view, flame, up } = app.state;
+    if (OF_WEIGHT.includes(view) && app.shown?.total === 0 && !app.comparedWith && !app.live)
+        return <NoWeight app={app} />;
     switch (view) {
         case "time":
             if (app.comparedWith)
@@ -121,6 +132,13 @@ function Part({ app }: { app: App }) {
 
 const UNEQUAL = 0.2; /* of the total before: a larger difference is visible in weights only */
 
+/* With the name of the event, if the unit does not say it. */
+function totalText(app: App, { unit, event_name }: Shown, total: number): string {
+    const named = unit !== "samples" && event_name && event_name !== unit && !app.comparedWith;
+    const ofHeap = app.memory.info && !app.comparedWith ? heapText(event_name, total, unit) : null;
+    return ofHeap ?? `${weightUnit(total, unit)}${named ? ` of ${eventTitle({ name: event_name, unit })}` : ""}`;
+}
+
 function Status({ app }: { app: App }) {
     const { shown, found, state, chosen } = app;
     if (!shown)
@@ -133,8 +151,7 @@ function Status({ app }: { app: App }) {
         <div class="status" role="status">
             <span>
                 {preview && `Selected ${time(preview[1] - preview[0])} \u00b7 `}
-                {weightUnit(shown.total - (shown.idle_left || app.comparedWith ? 0 : idle), shown.unit)}
-                {shown.unit !== "samples" && shown.event_name && shown.event_name !== shown.unit && !app.comparedWith && ` of ${eventName({ name: shown.event_name, unit: shown.unit })}`}
+                {totalText(app, shown, shown.total - (shown.idle_left || app.comparedWith ? 0 : idle))}
                 {app.comparedWith && `, ${weightUnit(shown.base_total, shown.unit)} before`}
                 {idle > 0 && <>, {weightUnit(idle, shown.unit)} idle <button type="button" class="link" onClick={() => void app.setIdle(shown.idle_left)}>{shown.idle_left ? "show" : "hide"}</button></>}
                 {app.samplesText && ` \u00b7 ${app.samplesText}`}
@@ -143,7 +160,7 @@ function Status({ app }: { app: App }) {
                 <span class="differ" title="Shares of the totals are compared, and the totals differ">The totals differ: <button type="button" class="link" onClick={() => void app.setShares(false)}>compare weights</button></span>
             )}
             {state.view === "source" && chosen && (
-                <span class="found">{functionName(chosen.name).slice(0, 200)}: {weightUnit(chosen.self, shown.unit)} self, {weightUnit(chosen.total, shown.unit)} total</span>
+                <span class="found" title={functionName(chosen.name)}>{plainName(functionName(chosen.name))}: {weightUnit(chosen.self, shown.unit)} self, {weightUnit(chosen.total, shown.unit)} total</span>
             )}
             {found && (
                 <span class="found">

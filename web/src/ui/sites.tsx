@@ -24,7 +24,7 @@ interface Kind {
 const KINDS: Record<"leaked" | "temporary", Kind> = {
     leaked: { title: "Leaks", about: "never freed at exit", none: "No shown block remained at the end.", heads: ["Bytes", "Blocks"], second: (row) => count(row.samples) },
     temporary: {
-        title: "Temporary", about: "freed before another event", none: "No such block is shown. Only complete recordings have them: stoke heap --full.", heads: ["Blocks", "Of its own"],
+        title: "Temporary", about: "freed before another event", none: "No block was freed before another event.", heads: ["Blocks", "Of its own"],
         second: (row) => share(row.weight, row.beside),
     },
 };
@@ -47,14 +47,14 @@ export function Suppress({ app, of }: { app: App; of: FunctionInfo }) {
 
 /* Of a sampled heap: half of the 95 % confidence interval. */
 function Exactness({ of }: { of: { weight: number; error?: number } }) {
-    return of.error ? <small title="The 95 % confidence interval: the heap was sampled">{bytesError(of.weight, of.error)}</small> : null;
+    return of.error ? <small class="error" title="The 95 % confidence interval: the heap was sampled">{bytesError(of.weight, of.error)}</small> : null;
 }
 
 function Site({ app, of, row }: { app: App; of: FunctionInfo; row: Row | undefined }) {
     const { total, unit } = app.shown ?? { total: 0, unit: "" };
     return (
         <section class="site" aria-label="Selected function">
-            <h3><Ends text={of.name} />{row && <span>{weight(row.weight, unit)} <Exactness of={row} />, {share(row.weight, total)}</span>}</h3>
+            <h3><Ends text={of.name} />{row && <span>{weight(row.weight, unit)}<Exactness of={row} />, {share(row.weight, total)}</span>}</h3>
             {unit === "bytes" && <Growth app={app} of={of} />}
             <Neighbours app={app} of={of} callees={false} />
             <p class="acts">
@@ -89,8 +89,12 @@ export function Sites({ app }: { app: App }) {
     const rest = total - got.rows.reduce((sum, row) => sum + row.weight, 0);
     return (
         <aside class="details sites" aria-label="Details">
-            <h2>{kind.title} <span class="faint">{kind.about}</span><b>{weight(total, unit)} <Exactness of={{ weight: total, ...(got.error ? { error: got.error } : {}) }} /> in {count(got.count)} {got.count === 1 ? "function" : "functions"}</b></h2>
-            {got.count === 0 && <p class="faint">{kind.none}</p>}
+            <h2>{kind.title} <span class="faint">{kind.about}</span>{got.count > 0 && <b>{weight(total, unit)} <Exactness of={{ weight: total, ...(got.error ? { error: got.error } : {}) }} /> in {count(got.count)} {got.count === 1 ? "function" : "functions"}</b>}</h2>
+            {got.count === 0 && (
+                <p class="faint">
+                    {listed === "temporary" && app.profile?.sample_bytes ? <>Only complete recordings have them: <code>stoke heap --full</code></> : kind.none}
+                </p>
+            )}
             {got.count > 0 && <table class={got.error ? "sampled" : ""}>
                 <thead><tr><th>{kind.heads[0]}</th><th>{kind.heads[1] === "Blocks" && !got.rows.every((row) => row.complete) ? "Samples" : kind.heads[1]}</th><th>Allocated by</th></tr></thead>
                 <tbody>

@@ -37,13 +37,22 @@ function Recordings({ app }: { app: App }) {
     );
 }
 
+/* From the first sample to the end of the last one; of the live page, the span that is shown. */
+function durationOf(app: App, p: ProfileInfo): number {
+    if (app.live) {
+        const [from, to] = app.live.shownSpan ?? [0, 0];
+        return (to - from) * 1e9;
+    }
+    return p.duration && Math.max(p.duration, app.tracks.isWhole ? app.tracks.info?.to ?? 0 : 0);
+}
+
 function Facts({ app, info }: { app: App; info: SummaryInfo }) {
-    const p = info.profile;
+    const p = info.profile, side = app.comparedWith ? ", after" : "";
     const alone: [string, string][] = [
         ["Format", p.format],
         ["Host", p.host],
         ["Command", p.command],
-        ["Duration", p.duration ? time(Math.max(p.duration, app.tracks.isWhole ? app.tracks.info?.to ?? 0 : 0)) : ""], /* the last sample lasts, too */
+        ["Duration", durationOf(app, p) ? time(durationOf(app, p)) : ""],
         ["Samples", p.cycles ? "" : count(p.samples)],
         ["Rate", p.rate ? `${count(Math.round(p.rate * 10) / 10)} per second and CPU` : ""],
         ["Sampled", p.sample_bytes ? `one allocation per ${weight(p.sample_bytes, "bytes")} on average` : ""],
@@ -54,9 +63,9 @@ function Facts({ app, info }: { app: App; info: SummaryInfo }) {
     const facts: [string, string][] = [
         ...(app.comparedWith ? [] : alone),
         ["Processes", info.processes ? count(info.processes) : ""],
-        ["Functions", count(info.functions)],
-        ["Stacks", count(info.stacks)],
-        ["Deepest stack", `${count(info.deepest)} frames`],
+        [`Functions${side}`, count(info.functions)],
+        [`Stacks${side}`, count(info.stacks)],
+        [`Deepest stack${side}`, `${count(info.deepest)} frames`],
     ];
     return (
         <dl class="facts">
@@ -131,7 +140,7 @@ function Parts({ app, info }: { app: App; info: SummaryInfo }) {
                 {info.threads.map((t, i) => (
                     <button type="button" key={i} class="part" title="Show only this thread" onClick={() => void app.filters.add(threadsFilter([t]))}>
                         <Figure alone value={t.weight} total={info.weight} unit={unit} />
-                        <span>{threadName(t)}</span>
+                        <span>{threadName(t, app.tracks.isAlike(t))}</span>
                     </button>
                 ))}
                 {info.thread_count > info.threads.length && <p class="faint">and {count(info.thread_count - info.threads.length)} more</p>}

@@ -50,35 +50,33 @@ export function EventChoice({ app }: { app: App }) {
     );
 }
 
-/* The meaning of the colours, if they have one. */
-function Legend({ app }: { app: App }) {
+/* The meaning of the colours, if they have one. `wide`: the scale of changes is above its texts. */
+function Legend({ app, wide = false }: { app: App; wide?: boolean }) {
     const { color } = app.state;
     const table = colorTable(color, app.appearance.palette, app.appearance.dark);
     const swatch = (tone: number) => <i class="dot" style={{ background: css(table[tone] as number) }} />;
-    const scale = (from: number, to: number, left: string, right: string) => (
-        <span>
-            {left}
-            <i class="scale" style={{ background: `linear-gradient(to right, ${[0, 0.1, 0.25, 0.5, 0.75, 0.9, 1].map((part) =>
-                css(table[Math.round(from + (to - from) * part)] as number)).join(", ")})` }} />
-            {right}
-        </span>
+    const ramp = (from: number, to: number) => (
+        <i class="scale" style={{ background: `linear-gradient(to right, ${[0, 0.1, 0.25, 0.5, 0.75, 0.9, 1].map((part) =>
+            css(table[Math.round(from + (to - from) * part)] as number)).join(", ")})` }} />
     );
+    const scale = (from: number, to: number, left: string, right: string) => <span>{left}{ramp(from, to)}{right}</span>;
     switch (color) {
         case Tone.Kind:
             return <span class="legend">{["user", "inlined", "jit", "kernel", "guest"].map((kind) => <span key={kind}>{swatch(KINDS.indexOf(kind))}{kind}</span>)}</span>;
         case Tone.Self:
             return <span class="legend">{scale(0, 255, "calls others", "works itself")}</span>;
         case Tone.Change:
+            if (wide)
+                return <span class="legend ramp">{ramp(1, 255)}<span>less, {"\u221210 %"}</span><span>within noise</span><span>more, {"+10 %"}</span></span>;
             return <span class="legend"><span class="wide">{swatch(128)}within noise</span><span class="wide">less,</span>{scale(1, 255, "\u221210 %", "+10 %")}<span class="wide">more</span></span>;
         default:
             return null;
     }
 }
 
-/* Waits are drawn like this in every colour scheme. */
+/* Waits are drawn like this in every colour scheme. Below the tracks is what each colour means. */
 function WaitLegend({ app }: { app: App }) {
-    const { view, wall } = app.state;
-    if (!app.waits || !(wall || view === "time"))
+    if (!app.waits || !app.state.wall || !app.tracks.sides || app.state.view === "time")
         return null;
     return <span class="legend waits"><span><i style={{ "--stroke": "var(--wait-lock)", "--ground": "var(--wait-lock-bg)" }} />waiting</span></span>;
 }
@@ -137,8 +135,8 @@ export function Tools({ app }: { app: App }) {
 }
 
 /* What colours mean. */
-export function ColorLegend({ app }: { app: App }) {
-    return <><WaitLegend app={app} /><Legend app={app} /></>;
+export function ColorLegend({ app, wide = false }: { app: App; wide?: boolean }) {
+    return <><WaitLegend app={app} /><Legend app={app} wide={wide} /></>;
 }
 
 export function ColorChoice({ app }: { app: App }) {

@@ -3,12 +3,14 @@
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 import { markText, rateText, share, shownName, time, weight } from "../format";
-import { MACHINE_LAYERS, MEMORY_LAYERS } from "../protocol";
+import { groupText } from "../marks";
+import { MACHINE_LAYERS, type Mark, MEMORY_LAYERS } from "../protocol";
 import type { Track } from "../tracks";
 import type { TracksView } from "../tracks_view";
 
 const DELAY = 120; /* ms before the first tooltip; then it follows immediately */
 const FACTS_MOST = 4;
+const MARK_REACH = 6; /* pixels */
 const ACTIVITIES = ["running", "waiting for a lock", "waiting for the disk", "waiting for the network or a pipe", "waiting for a CPU", "sleeping"];
 
 interface Tip {
@@ -57,8 +59,11 @@ export function trackFacts(app: App, view: TracksView, row: Track, x: number): s
                 return used?.[x] ? [`CPU ${cpu}: ${processName(process?.[x] ?? 0)} ${share(used[x] ?? 0, 1)}`] : [];
             }).slice(0, FACTS_MOST) ?? [];
         case "marks": {
-            const near = (info?.marks ?? []).filter((mark) => Math.abs(view.xOf(mark.at) - x) < 6);
-            return near.slice(0, FACTS_MOST).map((mark) => `${markText(mark)} at ${time(mark.at)}`);
+            const group = view.markGroups().find(({ from, to }) => x >= from - MARK_REACH && x < to + MARK_REACH)?.marks ?? [];
+            if (group.length <= FACTS_MOST)
+                return group.map((mark) => `${markText(mark)} at ${time(mark.at)}`);
+            const first = group[0] as Mark, last = group[group.length - 1] as Mark;
+            return [`${group.length} marks: ${groupText(group)}`, `from ${time(first.at)} to ${time(last.at)}`];
         }
     }
 }

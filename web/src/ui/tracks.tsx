@@ -2,8 +2,8 @@
 /* The tracks above the views: labels, strips, the selected span. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
-import { spanText } from "../axis";
 import { count, functionName, hasIds, rateText, share, shortTime, shownName, time, weight } from "../format";
+import { plainName } from "../names";
 import { mostRows, roomOfRows } from "../room";
 import { AFTER, categoryOf } from "../sides";
 import { type List, useList } from "../lists";
@@ -45,16 +45,21 @@ function nameOf(app: App, row: Track): string {
     }
 }
 
-function idOf(app: App, row: Track): string {
+/* What follows the name, the most important first. */
+function idsOf(app: App, row: Track): string[] {
     const { info } = app.tracks;
     const process = info?.processes[row.index];
     if (row.kind === "process" && process?.processes)
-        return `\u00d7${process.processes}`;
+        return [`\u00d7${process.processes}`];
     if (row.kind === "process")
-        return [hasIds() ? process?.pid : "", (process?.count ?? 0) > 1 ? `${process?.count} threads` : ""].filter((x) => x !== undefined && x !== "").join(" \u00b7 ");
-    if (row.kind === "thread")
-        return hasIds() || app.tracks.sharesName(row.index) ? String(info?.threads[row.index]?.tid ?? "") : "";
-    return row.kind === "cpus" ? String(info?.cpus.length ?? "") : "";
+        return [hasIds() ? String(process?.pid ?? "") : "", (process?.count ?? 0) > 1 ? `${process?.count} threads` : ""].filter(Boolean);
+    if (row.kind === "thread" && (hasIds() || app.tracks.sharesName(row.index)))
+        return [String(info?.threads[row.index]?.tid ?? "")].filter(Boolean);
+    return row.kind === "cpus" ? [String(info?.cpus.length ?? "")] : [];
+}
+
+function idOf(app: App, row: Track): string {
+    return idsOf(app, row).join(" \u00b7 ");
 }
 
 /* The profile of a side, and how much is known of it. */
@@ -148,7 +153,7 @@ function Label({ app, view, row, at, active, onActive, onPick, onMenu }: LabelPr
             {category >= 0 && <i class="square" style={{ background: tokens().strips[category] as string }} />}
             <b title={nameOf(app, row)}>{nameOf(app, row)}</b>
             {tracks.isPinned(row) && <span class="pin" title="Pinned">{"\u25b4"}</span>}
-            {idOf(app, row) && <em>{idOf(app, row)}</em>}
+            <em>{idsOf(app, row).map((id, i) => <span key={id}>{i > 0 && " \u00b7 "}{id}</span>)}</em>
             <span class="value">{figureOf(app, view, row)}</span>
             {row.kind === "memory" && <MemoryLayers app={app} />}
             {(row.kind === "before" || row.kind === "after") && <small title={sideText(app, row)}>{sideText(app, row)}</small>}
@@ -320,7 +325,7 @@ function AlignChoice({ app }: { app: App }) {
             }}>
                 {ALIGNED.map(([one, title]) => <option key={one} value={one}>{title}</option>)}
                 {typeof align === "number" && <option value={String(align)}>before {align < 0 ? "\u2212" : "+"}{time(Math.abs(align))}</option>}
-                {chosen && <option value="function">first {functionName(chosen.name).slice(0, 40)}</option>}
+                {chosen && <option value="function">first {plainName(functionName(chosen.name)).slice(0, 40)}</option>}
             </select>
         </label>
     );
@@ -333,7 +338,7 @@ function Foot({ app }: { app: App }) {
             {info !== null && info.processes.length > 0 && <button type="button" class="link" onClick={() => app.openDialog("tracks")}>{moreCount ? `${moreCount} more ${moreCount === 1 ? "track" : "tracks"}\u2026` : "Choose tracks\u2026"}</button>}
             <SideLegend app={app} />
             <span class="grow" />
-            {app.chosen && app.tracksView?.marked && <span class="marked">Where <b>{functionName(app.chosen.name).slice(0, 60)}</b> ran is marked</span>}
+            {app.chosen && app.tracksView?.marked && <span class="marked" title={functionName(app.chosen.name)}><span>Where</span> <b>{plainName(functionName(app.chosen.name))}</b> <span>ran is marked</span></span>}
             {app.tracks.sides?.every(Boolean) && <AlignChoice app={app} />}
             {app.waits && !app.tracks.sides && (
                 <span class="legend waits">
@@ -435,7 +440,7 @@ export function TrackPane({ app }: { app: App }) {
         <section class="tracks" aria-label="Tracks">
             <Overview app={app} />
             <div class="axis">
-                <span class="head">{tracks.sides && app.state.align === "start" ? "Time from start" : "Time"} <span class="value">{spanText(0, view ? view.to - view.from : 1).replace(/^[^\u2013]*\u2013/, "")}</span></span>
+                <span class="head">{tracks.sides && app.state.align === "start" ? "Time from start" : "Time"} <span class="value">{view && shortTime(view.to - view.from)}</span></span>
                 <div class="strips" ref={axis} />
             </div>
             <div class="scroller" ref={scroller} style={{ "--rows": `${tracks.height}px`, "--most": `${mostRows(app)}px` }} onScroll={(event) => view?.setScroll(event.currentTarget.scrollTop)}>

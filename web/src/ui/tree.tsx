@@ -52,7 +52,8 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
     const key = `${app.version} ${kind}`;
     useEffect(() => {
         let stale = false;
-        void Promise.all([app.core.chart(kind, app.state.order), app.core.heaviest(kind, 0)]).then(([, levels]) => {
+        const order = app.live ? 0 : app.state.order; /* live, only boxes remain where they are */
+        void Promise.all([app.core.chart(kind, order), app.core.heaviest(kind, 0)]).then(([, levels]) => {
             if (!stale) {
                 setLines(unfolded(levels, 0));
                 setAt(0);
