@@ -735,4 +735,17 @@ module.exports = (test) => {
         assert.ok((await page.locator(".facts-line").innerText()).split(" \u00b7 ")[0] === length, length);
         assert.equal(await page.locator(".crumb").innerText(), `Whole recording ${length}`);
     });
+
+    test("in peek, too, the share is first and above its bar; the call graph keeps the last part of a name", async (bench) => {
+        const page = await report(bench, withMember(), "x.perf", { convert: ["--with-callgraph"] });
+        await key(page, VIEWS.sandwich, "p");
+        const tops = await page.locator(".peek .row.of .figure").first().evaluate((one) => {
+            const [part, bar] = ["em", "i"].map((name) => one.querySelector(name).getBoundingClientRect());
+            return [part.left < one.querySelector("b").getBoundingClientRect().left, document.elementFromPoint(part.left + 2, part.top + part.height / 2).localName, bar.width > 4];
+        });
+        assert.deepEqual(tops, [true, "em", true]);
+        await key(page, VIEWS.graph);
+        await page.waitForSelector(".graph .function");
+        assert.ok((await page.locator(".graph .function .first").allTextContents()).includes("std::unordered_map::operator[]"));
+    });
 };

@@ -13,6 +13,7 @@ import { AFTER, categoryOf, positioned, type Side } from "./sides";
 import type { Track } from "./tracks";
 
 export const AXIS = 22;
+const EDGE = 4; /* pixels right of the last text */
 const COARSE = 3; /* pixels of a step in stacked tracks */
 const ACTIVITIES = 6;
 const SLEEP = 5;
@@ -420,7 +421,7 @@ export class TracksView {
             pen.fillStyle = colors.line;
             pen.fillRect(x, AXIS - 5, 1, 5);
             pen.fillStyle = colors.third;
-            if (x + 4 + pen.measureText(text).width < this.width)
+            if (x + 4 + pen.measureText(text).width <= this.width - EDGE)
                 pen.fillText(text, x + 4, AXIS / 2);
         }
     }

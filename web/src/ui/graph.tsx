@@ -6,6 +6,7 @@ import type { App, Steered } from "../app";
 import { css, ink } from "../colors";
 import { count, functionName, moduleName, share } from "../format";
 import { type Arrow, canLayOut, type Layout, Layouter, type Size } from "../layout";
+import { shorten } from "../names";
 import type { FunctionInfo, GraphInfo } from "../protocol";
 import { START } from "../state";
 import { colorOf } from "./name";
@@ -24,17 +25,12 @@ interface Drawn {
     layout: Layout;
 }
 
-function cut(name: string): string {
-    const shown = functionName(name);
-    return shown.length <= NAME_MOST ? shown : `${shown.slice(0, NAME_MOST / 2 - 1)}\u2026${shown.slice(-NAME_MOST / 2)}`;
-}
-
 function linesOf(f: FunctionInfo, total: number, baseTotal: number): string[] {
     const own = f.self > 0 ? `, self ${share(f.self, total)}` : "";
     const points = (f.total / (total || 1) - (f.base_total ?? 0) / (baseTotal || 1)) * 100;
     const change = f.base_total === undefined ? "" : `  ${points < 0 ? "\u2212" : "+"}${Math.abs(points).toFixed(2)}`;
     const module = moduleName(f.module);
-    return [cut(f.name), ...(module ? [module.slice(0, NAME_MOST)] : []), `${share(f.total, total) || "0 %"}${own}${change}`];
+    return [shorten(functionName(f.name), NAME_MOST, (text) => text.length, () => 1), ...(module ? [module.slice(0, NAME_MOST)] : []), `${share(f.total, total) || "0 %"}${own}${change}`];
 }
 
 function sizeOf(pen: CanvasRenderingContext2D, lines: string[]): Size {
