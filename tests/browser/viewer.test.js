@@ -855,7 +855,7 @@ module.exports = (test) => {
         assert.deepEqual(parts, [170, 0, 0]); /* of main 60 of 90 ms, of 255 */
         await press(page, "main");
         assert.match(await page.locator(".details").textContent(), /This box.*Waiting60 ms66\.7 %/s);
-        assert.equal(await page.locator(".status .waits").count(), 1);
+        assert.equal(await page.locator(".legend.waits").count(), 1, "the colours of waits are explained once, below the tracks");
         await key(page, VIEWS.tree, "v");
         assert.equal(await page.locator(".calls .name", { hasText: "wait" }).count(), 1);
         const again = await openPage(bench, await address(page));
