@@ -14,8 +14,8 @@ function withoutBrackets(text: string, open: string, close: string): string {
     for (let i = 0; i < text.length; i++) {
         const c = text.charAt(i);
         const arrow = close === ">" && c === ">" && text.charAt(i - 1) === "-";
-        const operator = depth === 0 && /\boperator *[-<>=(]*$/.test(text.slice(Math.max(0, i - 14), i));
-        if (c === open && !operator && (depth > 0 || i > 0))
+        const ofName = (): boolean => i === 0 || /\boperator *[-<>=(]*$/.test(text.slice(Math.max(0, i - 14), i));
+        if (c === open && (depth > 0 || !ofName()))
             depth++;
         else if (c === close && depth > 0 && !arrow)
             depth--;
