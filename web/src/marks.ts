@@ -4,7 +4,7 @@ import { count, shownName } from "./format";
 import type { Mark } from "./protocol";
 
 const LETTERS_LEAST = 3;
-const NEAR = 14; /* pixels: lines that are nearer cannot be told apart, and no text is between them */
+const NEAR = 14; /* pixels: nearer lines look like one, and no text is between them */
 const TEXT_LEFT = 5, TEXT_RIGHT = 8; /* pixels beside a text */
 
 export interface MarkGroup {
