@@ -275,21 +275,50 @@ static bool write_output(const struct callgraph_settings *s, struct str content,
     return ok;
 }
 
+/* Why no function of a sufficient share is shown. */
+static const char *exclusion(const struct callgraph_settings *s)
+{
+    return s->only_slower   ? "no function grew by more than --compare-tolerance"
+           : s->only_faster ? "no function shrank by more than --compare-tolerance"
+           : s->paths.count ? "none is of a file or module that --path selects"
+                            : "none is selected";
+}
+
 /* An empty picture would not say why it is empty. */
 static void note_empty(const struct callgraph_settings *s, const struct call_costs *c)
 {
     double most = 0;
     for (size_t i = 1; i < c->function_count; i++) {
-        if (c->functions[i].shown)
-            return;
         double share = cost_share(c->functions[i].total, c->total);
         most = share > most ? share : most;
     }
-    if (!s->load.quiet)
+    if (100 * most >= s->function_percent)
+        message_note("no function is shown: %s", exclusion(s));
+    else
         message_note(
             "no function is shown: none of the selected functions has %g%% of the total; "
             "the largest share is %.2f%% (--node-thres)",
             s->function_percent, 100 * most);
+}
+
+/* Says what the graph does not: why it is empty; and that --path, as in gprof2dot, does not
+ * exclude functions of which the input has no path. */
+static void note_shown(const struct callgraph_settings *s, const struct call_costs *c)
+{
+    size_t shown = 0, located = 0;
+    for (size_t i = 1; i < c->function_count; i++) {
+        const struct cost_function *f = &c->functions[i];
+        shown += f->shown;
+        located += f->shown && (f->file.len || f->path.len);
+    }
+    if (s->load.quiet)
+        return;
+    if (!shown)
+        note_empty(s, c);
+    else if (s->paths.count && !located)
+        message_note(
+            "no shown function is of a file or module that --path selects: those "
+            "without a file and a module are shown");
 }
 
 static bool write_graph(struct callgraph_settings *s, struct call_costs *c,
@@ -303,7 +332,7 @@ static bool write_graph(struct callgraph_settings *s, struct call_costs *c,
     else
         ok = choose(s, c, err) && dot_write_graph(c, &s->dot, str_of(title), &graph, err);
     if (ok && !s->list)
-        note_empty(s, c);
+        note_shown(s, c);
     if (ok && picture != PICTURE_NONE)
         ok = draw_picture(picture, output_contents(&graph), &drawn, err);
     ok = ok && ((!graph.failed && !drawn.failed) || error_memory(err));

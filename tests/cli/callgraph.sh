@@ -160,6 +160,19 @@ says '"  84.00%\\n  1×", tooltip="visit -> walk.2"' out
 status 0 stoke callgraph -q --total callratios nested.callgrind
 no_box "walk'2\\\\n99.00%"
 
+# An empty graph says why; and --path, that it excludes nothing.
+status 0 stoke callgraph -p nosuch in
+says 'those without a file and a module are shown'
+printf '%s\n' 'events: Ir' ob=prog fn=main '1 10' >module.callgrind
+status 0 stoke callgraph -p nosuch module.callgrind
+says 'no function is shown: none is of a file or module that --path selects'
+status 0 stoke callgraph -p prog module.callgrind
+says_not . err
+status 0 stoke callgraph --compare --compare-only-slower in in
+says 'no function is shown: no function grew by more than --compare-tolerance'
+status 0 stoke callgraph --compare --compare-only-faster in in
+says 'no function is shown: no function shrank by more than --compare-tolerance'
+
 # A .stoke file has the calls; callgrind's format has their numbers and costs, too.
 for file in calls nested; do
     status 0 stoke callgraph -q -n 0 -e 0 $file.callgrind
