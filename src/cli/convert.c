@@ -9,6 +9,8 @@
 #include "cli/options/save.h"
 #include "cli/options/transforms.h"
 #include "engine/sources.h"
+#include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 #define UNSET (-1)
@@ -75,6 +77,42 @@ static const struct option_group convert_groups[] = {
 static const struct convert_settings convert_defaults = {
     .threads = UNSET, .pack = UNSET, .function_percent = 0.5, .call_percent = 0.1};
 
+/* The part of an event's weights that rounding changes; `sums` has room for all stacks. */
+static double rounding_error(const struct profile *p, event_id event, double *sums)
+{
+    double scale = p->events[event].unit == UNIT_MILLISECONDS ? 1e6 : 1;
+    double all = 0, change = 0;
+    memset(sums, 0, p->stack_count * sizeof *sums);
+    for (size_t i = 0; i < p->sample_count; i++)
+        if (p->samples[i].event == event)
+            sums[p->samples[i].stack] += p->samples[i].weight;
+    for (size_t i = 0; i < p->stack_count; i++) {
+        double sum = fabs(sums[i] * scale);
+        all += sum;
+        change += fabs(sum - floor(sum + 0.5));
+    }
+    return all > 0 ? change / all : 0;
+}
+
+#define ERROR_NOTED 1e-3
+
+/* Small weights that become 0 would otherwise be lost without a message. */
+static void note_rounding(const struct profile *p, const char *format)
+{
+    struct arena arena = {0};
+    double *sums = arena_alloc(&arena, p->stack_count * sizeof *sums);
+    for (event_id e = 1; sums && e < p->event_count; e++) {
+        double error = rounding_error(p, e, sums);
+        struct str name = profile_string(p, p->events[e].name);
+        if (error >= ERROR_NOTED)
+            message_note(
+                "'%.*s' has fractions, and %s has integers only: rounding changes "
+                "%.2f%% of the weights; --scale 1000 makes them larger",
+                STR_ARG(name), format, 100 * error);
+    }
+    arena_deinit(&arena);
+}
+
 static bool convert(struct convert_settings *s, const struct exporter *e, int file_count,
                     char **files, struct error *err)
 {
@@ -104,6 +142,8 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
     p = transforms_apply(&s->transforms, p, err);
     if (p && !e->whole)
         load_note_event(p, s->load.quiet);
+    if (p && e->integers && !s->load.quiet)
+        note_rounding(p, e->name);
     struct sources sources = {0};
     struct output listing = OUTPUT_BUFFER;
     bool ok = p && (!s->with_source || sources_read(&sources, p, &s->source_dirs, err));

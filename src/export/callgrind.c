@@ -186,21 +186,22 @@ static double rounded(double cost)
     return whole > 0 && whole < 1.8e19 ? whole : 0;
 }
 
-/* The costs that follow a line number or "totals:". */
-static void put_numbers(struct callgrind_writer *w, const struct costs *costs)
+/* Milliseconds, which may have fractions, as nanoseconds. */
+static double written(const struct callgrind_writer *w, size_t event, double cost)
 {
-    for (size_t i = 0; i < w->event_count; i++) {
-        output_char(w->out, ' ');
-        output_u64(w->out, (uint64_t)rounded(costs->items[i]));
-    }
-    output_char(w->out, '\n');
+    bool ms = w->p->events[w->events[event]].unit == UNIT_MILLISECONDS;
+    return rounded(ms ? cost * 1e6 : cost);
 }
 
 static void put_costs(struct callgrind_writer *w, uint32_t line,
                       const struct costs *costs)
 {
     output_u64(w->out, line);
-    put_numbers(w, costs);
+    for (size_t i = 0; i < w->event_count; i++) {
+        output_char(w->out, ' ');
+        output_u64(w->out, (uint64_t)written(w, i, costs->items[i]));
+    }
+    output_char(w->out, '\n');
 }
 
 /* NULL: valgrind has no such event. */
@@ -227,7 +228,7 @@ static void put_event_name(struct callgrind_writer *w, const struct event *e)
 {
     static const char *const units[] = {[UNIT_NANOSECONDS] = "_(ns)",
                                         [UNIT_BYTES] = "_(bytes)",
-                                        [UNIT_MILLISECONDS] = "_(ms)"};
+                                        [UNIT_MILLISECONDS] = "_(ns)"};
     const struct xtree_event *x = xtree_event_of(w, e);
     struct str name = x ? str_of(x->theirs) : profile_string(w->p, e->name);
     output_char(w->out, ' ');
@@ -283,9 +284,13 @@ static void put_totals(struct callgrind_writer *w, const struct paths *paths)
     struct costs totals = {0};
     for (string_id label = 0; label < paths->labels.count; label++)
         for (size_t i = 0; w->functions[label].frame && i < w->event_count; i++)
-            totals.items[i] += rounded(w->functions[label].self.items[i]);
+            totals.items[i] += written(w, i, w->functions[label].self.items[i]);
     output_text(w->out, "\ntotals:");
-    put_numbers(w, &totals);
+    for (size_t i = 0; i < w->event_count; i++) {
+        output_char(w->out, ' ');
+        output_u64(w->out, (uint64_t)totals.items[i]);
+    }
+    output_char(w->out, '\n');
 }
 
 static void choose_events(struct callgrind_writer *w)
@@ -334,5 +339,6 @@ const struct exporter export_callgrind = {
     .suffixes = "callgrind,kcg",
     .summary = "Callgrind's format, for KCachegrind",
     .whole = true,
+    .integers = true,
     .write = callgrind_write,
 };

@@ -54,13 +54,14 @@ struct exporter {
         *suffixes; /* "folded,collapsed"; the longest match of a file name is used */
     const char *summary; /* for --help */
     bool needs_time;     /* needs every sample and its time (BUILD_KEEP) */
-    bool whole;   /* writes all events, threads, source lines and addresses; others write
+    bool whole;    /* writes all events, threads, source lines and addresses; others write
                      one event */
-    bool cuts;    /* shows which stacks are truncated, by TRUNCATED_MARK */
-    bool pairs;   /* shows two profiles: export_options.before */
-    bool titled;  /* the default title is the input's name */
-    bool packed;  /* compressed with gzip, whatever the file's name; see cli/save.h */
-    bool visible; /* for terminals: control characters in names are made visible
+    bool cuts;     /* shows which stacks are truncated, by TRUNCATED_MARK */
+    bool integers; /* rounds the weights of each stack; nanoseconds of milliseconds */
+    bool pairs;    /* shows two profiles: export_options.before */
+    bool titled;   /* the default title is the input's name */
+    bool packed;   /* compressed with gzip, whatever the file's name; see cli/save.h */
+    bool visible;  /* for terminals: control characters in names are made visible
                      (base/visible.h); of other formats only by the cli, on a terminal */
     bool (*write)(const struct profile *p, const struct export_options *options,
                   struct output *out, struct error *err);

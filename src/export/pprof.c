@@ -564,5 +564,6 @@ const struct exporter export_pprof = {
     .suffixes = "pb.gz,pb,pprof,prof",
     .summary = "pprof protocol buffer, compressed with gzip",
     .whole = true,
+    .integers = true,
     .write = pprof_write,
 };
