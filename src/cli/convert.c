@@ -161,15 +161,30 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
     return ok;
 }
 
+/* Only the page has these parts. */
+static bool check_parts(const struct convert_settings *s, const struct exporter *e,
+                        struct error *err)
+{
+    const char *part = s->with_callgraph  ? "--with-callgraph"
+                       : s->with_source   ? "--with-source"
+                       : s->with_assembly ? "--with-assembly"
+                                          : NULL;
+    if (!part || strcmp(e->name, "html") == 0)
+        return true;
+    error_set(err, "%s is for HTML pages, and the output is %s", part, e->name);
+    return error_hint(err, "-o FILE.html");
+}
+
 static int convert_run(void *settings, int file_count, char **files)
 {
     struct convert_settings *s = settings;
     struct error err = {.location = LOCATION_NONE};
     const struct exporter *e = save_choose_exporter(s->to, s->output, NULL, &err);
-    if (e && convert(s, e, file_count, files, &err))
+    bool valid = e && check_parts(s, e, &err);
+    if (valid && convert(s, e, file_count, files, &err))
         return STATUS_OK;
     message_error(&err);
-    return e ? STATUS_FAILED : STATUS_USAGE;
+    return valid ? STATUS_FAILED : STATUS_USAGE;
 }
 
 const struct command command_convert = {

@@ -186,3 +186,9 @@ document = json.load(open(sys.argv[1]))
 names = [frame["name"] for frame in document["shared"]["frames"]]
 assert [names[stack[0]] for stack in document["profiles"][0]["samples"]] == ["at1", "at2", "at3"]
 PY
+
+# Parts of the page are in no other output.
+for part in --with-source --with-assembly --with-callgraph; do
+    status 2 stoke convert $part "$in" -o parts.stoke
+    says "$part is for HTML pages, and the output is stoke"
+done
