@@ -134,6 +134,7 @@ static void add_count(double *sum, double count)
 struct rest {
     double total;        /* that, without the calls with a known total; 0: not stated */
     uint32_t open_calls; /* the other calls, which are inside a cycle */
+    bool summed;         /* exact, also outside of cycles */
 };
 
 static bool is_open(const struct cost_call *call)
@@ -171,16 +172,18 @@ static void set_stated_calls(struct call_costs *c, const struct rest *rests)
     for (size_t i = 1; i < c->call_count; i++) {
         struct cost_call *call = &c->calls[i];
         bool recursive = c->functions[call->callee].cycle || call->caller == call->callee;
+        bool exact = recursive || rests[call->callee].summed;
         double caller = c->functions[call->caller].total,
                callee = rests[call->callee].total;
         double most = caller < callee ? caller : callee;
-        if (recursive && callee > 0 && call->stated >= 0)
+        if (exact && callee > 0 && call->stated >= 0)
             call->total = call->stated < most ? call->stated : most;
     }
 }
 
 /* The totals of functions of a cycle, and of the calls of them, as the file states them. Others
- * are the same as the distributed ones, which have more digits. */
+ * are the same as the distributed ones, which have more digits; but the start of a thread is no
+ * call in callgrind's sums, and its cost would be distributed to the creator. */
 static bool set_stated_totals(struct building *b, event_id event)
 {
     struct call_costs *c = b->c;
@@ -194,9 +197,10 @@ static bool set_stated_totals(struct building *b, event_id event)
         if (!callee)
             continue;
         struct cost_function *f = &c->functions[callee];
-        if (f->cycle)
+        if (f->cycle || s->summed)
             f->total = s->total > f->self ? s->total : f->self;
         rests[callee].total = f->total;
+        rests[callee].summed = s->summed;
     }
     if (rests) {
         set_stated_calls(c, rests);

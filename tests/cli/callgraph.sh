@@ -160,6 +160,15 @@ says '"  84.00%\\n  1×", tooltip="visit -> walk.2"' out
 status 0 stoke callgraph -q --total callratios nested.callgrind
 no_box "walk'2\\\\n99.00%"
 
+# The costs of a thread are not those of its creator.
+printf '%s\n' 'events: Ir' fn=main '1 10' cfn=create 'calls=1 2' '1 20' fn=create '2 15' \
+    cfn=clone 'calls=1 3' '2 5' fn=clone '3 5' cfn=run 'calls=1 4' '3 500' fn=run '4 400' \
+    "cfn=run'2" 'calls=1 4' '4 100' "fn=run'2" '4 100' >threads.callgrind
+status 0 stoke callgraph -q threads.callgrind
+box 'main\\n5.66%\\n(1.89%)\\n0×'
+box 'run\\n94.34%\\n(75.47%)\\n1×'
+says '"  94.34%\\n  1×", tooltip="clone -> run"' out
+
 # An empty graph says why; and --path, that it excludes nothing.
 status 0 stoke callgraph -p nosuch in
 says 'those without a file and a module are shown'
