@@ -308,4 +308,28 @@ module.exports = (test) => {
         assert.match(await duration.innerText(), /^[\d.]+ s$/);
         await page.close();
     });
+
+    test("pressure is at most 100 %, also if its clock is not exact", async (bench) => {
+        const served = await daemonOrSkip(bench);
+        if (!served)
+            return;
+        const page = await live(bench, served, "", { init: () => {
+            window.drawn = [];
+            const { fillText } = CanvasRenderingContext2D.prototype;
+            CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+                if (this.canvas.closest(".live-strips"))
+                    window.drawn.push(text);
+                return fillText.call(this, text, ...rest);
+            };
+        } });
+        await until(page, () => window.stoke.live?.series.count > 0);
+        await page.evaluate(() => {
+            const { series } = window.stoke.live, { values } = series;
+            series.values = (name) => (name === "pressure.cpu.some" ? new Float64Array(series.count).fill(1.01e6) : values.call(series, name));
+            window.drawn = [];
+        });
+        await until(page, () => window.drawn.filter((text) => / %$/.test(text)).length > 0);
+        assert.deepEqual(await page.evaluate(() => [...new Set(window.drawn.filter((text) => /^[\d.]+ %$/.test(text)))]), ["100 %"]);
+        await page.close();
+    });
 };

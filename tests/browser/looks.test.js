@@ -748,4 +748,17 @@ module.exports = (test) => {
         await page.waitForSelector(".graph .function");
         assert.ok((await page.locator(".graph .function .first").allTextContents()).includes("std::unordered_map::operator[]"));
     });
+
+    test("on a telephone, a comparison has the head of each column uncut, and the samples beside the name of a side", async (bench) => {
+        const page = await report(bench, processes(), "after.perf", { viewport: PHONE, hasTouch: true, isMobile: true });
+        await page.evaluate((text) => window.stoke.opening.open(new Blob([text]), "before.perf", true), processes());
+        await settle(page);
+        for (const view of [VIEWS.sandwich, VIEWS.tree]) {
+            await key(page, view);
+            const head = await page.locator(".compared .heads > :nth-child(3)").evaluate((one) => [one.innerText, one.scrollWidth <= one.clientWidth]);
+            assert.deepEqual(head, ["Change", true], view);
+        }
+        const [name, samples] = await page.locator(".label.before").evaluate((one) => [one.querySelector("b").getBoundingClientRect().right, one.querySelector("small").getBoundingClientRect().left]);
+        assert.ok(samples - name < 12, `${name} ${samples}`);
+    });
 };

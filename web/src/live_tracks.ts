@@ -23,6 +23,7 @@ export interface LiveTrack {
     layers: Layer[];
     lines?: boolean; /* not stacked */
     full(series: Series): number; /* the value of the full height; 0: the largest */
+    most?: number; /* no value is more: measured ones may be, by little */
     text(value: number): string;
 }
 
@@ -73,7 +74,7 @@ export const LIVE_TRACKS: LiveTrack[] = [
     { id: "net", title: "Network", height: 46, full: () => 0, text: rate, layers: [
         { title: "in", metrics: ["net.in"], strip: 4 },
         { title: "out", metrics: ["net.out"], strip: 2 }] },
-    { id: "pressure", title: "Pressure", height: 46, lines: true, full: () => 0, text: (v) => percent(v / 1e6), layers: [
+    { id: "pressure", title: "Pressure", height: 46, lines: true, full: () => 0, most: 1e6, text: (v) => percent(v / 1e6), layers: [
         { title: "CPU", metrics: ["pressure.cpu.some"], strip: 1 },
         { title: "memory", metrics: ["pressure.memory.some"], strip: 2 },
         { title: "I/O", metrics: ["pressure.io.some"], strip: 3 }] },
@@ -163,7 +164,7 @@ export class TracksPainter {
 
     track(track: LiveTrack, series: Series, top: number, colors: Tokens): void {
         const layers = track.layers.map((layer) => valuesOf(series, layer));
-        const full = track.full(series) || ceiling(this.largest(layers, track.lines ?? false));
+        const full = track.full(series) || Math.min(track.most ?? Number.POSITIVE_INFINITY, ceiling(this.largest(layers, track.lines ?? false)));
         const unit = (track.height - 6) / full;
         const base = top + track.height - 1;
         if (track.lines)

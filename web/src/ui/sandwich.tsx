@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 import { count, moduleName, share } from "../format";
+import { isPhone } from "../phone";
 import { Chart, type FunctionInfo, Sort } from "../protocol";
 import { ChartPane } from "./chart";
 import { Details } from "./details";
@@ -70,7 +71,7 @@ function Functions({ app }: { app: App }) {
             <div class="heads" role="row">
                 <Heading title="Self" sort={Sort.Self} now={sort} set={setSort} />
                 <Heading title="Total" sort={Sort.Total} now={sort} set={setSort} />
-                {compared && <Heading title={app.state.shares ? "Change %" : "Change"} sort={Sort.Change} now={sort} set={setSort} />}
+                {compared && <Heading title={app.state.shares && !isPhone() ? "Change %" : "Change"} sort={Sort.Change} now={sort} set={setSort} />}
                 <Heading title={TITLES[app.filters.groupedBy] ?? "Function"} about={count(length)} sort={Sort.Name} now={sort} set={setSort} />
                 <Heading title="Module" sort={Sort.Module} now={sort} set={setSort} />
             </div>

@@ -125,6 +125,7 @@ function Label({ app, view, row, at, active, onActive, onPick, onMenu }: LabelPr
     const { tracks } = app;
     const process = row.kind === "process" ? row.index : -1;
     const category = process < 0 ? -1 : tracks.category(process);
+    const ids = idsOf(app, row);
     const machine = row.kind === "machine" ? view.stripOf(row) : undefined;
     const cpus = tracks.info?.cpus.length ?? 0;
     return (
@@ -153,7 +154,7 @@ function Label({ app, view, row, at, active, onActive, onPick, onMenu }: LabelPr
             {category >= 0 && <i class="square" style={{ background: tokens().strips[category] as string }} />}
             <b title={nameOf(app, row)}>{nameOf(app, row)}</b>
             {tracks.isPinned(row) && <span class="pin" title="Pinned">{"\u25b4"}</span>}
-            <em>{idsOf(app, row).map((id, i) => <span key={id}>{i > 0 && " \u00b7 "}{id}</span>)}</em>
+            {ids.length > 0 && <em>{ids.map((id, i) => <span key={id}>{i > 0 && " \u00b7 "}{id}</span>)}</em>}
             <span class="value">{figureOf(app, view, row)}</span>
             {row.kind === "memory" && <MemoryLayers app={app} />}
             {(row.kind === "before" || row.kind === "after") && <small title={sideText(app, row)}>{sideText(app, row)}</small>}

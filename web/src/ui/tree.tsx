@@ -98,7 +98,7 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
             <div class="heads" role="row">
                 {up ? <span role="columnheader" title="For a function its self weight; for a caller below it, the part that came through it">Self</span>
                     : <><span role="columnheader">Total</span><span role="columnheader">Self</span></>}
-                {compared && <span role="columnheader" title={app.state.shares ? "In percentage points" : "Of the total"}>{app.state.shares ? "Change %" : "Change"}</span>}
+                {compared && <span role="columnheader" title={app.state.shares ? "In percentage points" : "Of the total"}>{app.state.shares && !isPhone() ? "Change %" : "Change"}</span>}
                 <span role="columnheader">{up ? "Function, and below it its callers" : "Function, and below it its callees"}</span>
                 <span role="columnheader">Module</span>
             </div>
