@@ -224,16 +224,14 @@ static uint32_t add_frame(struct stoke_reader *r, uint32_t i)
     return builder_frame(r->b, &f);
 }
 
-/* The mark of truncated stacks, which has the number `own`, is left out unless it is requested. */
-static bool skips_mark(struct stoke_reader *r, uint64_t own, frame_id frame)
+/* Whether the frame is the mark of truncated stacks, which is left out unless it is
+ * requested. */
+static bool skips_mark(const struct stoke_reader *r, frame_id frame)
 {
     const struct profile *p = r->b->profile;
     const struct frame *f = &p->frames[frame];
-    if (r->options->cuts || r->mark || f->kind != FRAME_MARKER ||
-        !str_equal(profile_string(p, f->name), STR(TRUNCATED_MARK)))
-        return false;
-    r->mark = own;
-    return true;
+    return !r->options->cuts && f->kind == FRAME_MARKER &&
+           str_equal(profile_string(p, f->name), STR(TRUNCATED_MARK));
 }
 
 static uint32_t add_stack(struct stoke_reader *r, uint32_t i)
@@ -251,8 +249,14 @@ static uint32_t add_stack(struct stoke_reader *r, uint32_t i)
             return 0;
     }
     frame_id frame = new_id(r, FRAMES, r->columns[1][i]);
-    if (frame && !parent && !is_below_mark && skips_mark(r, own, frame))
-        return 0;
+    if (frame && skips_mark(r, frame)) {
+        if (parent) /* frames between callers are missing */
+            return parent;
+        if (!is_below_mark && !r->mark) {
+            r->mark = own;
+            return 0;
+        }
+    }
     if (!frame)
         frame = builder_named_frame(r->b, STR(""));
     return builder_push(r->b, parent, frame);
