@@ -324,14 +324,19 @@ static bool has_text(uint32_t type)
  * damaged. */
 static bool check_length(struct perf_data *d, bool whole, struct error *err)
 {
-    struct str bytes = bytes_at(d, d->cursor);
-    size_t size = perf_header_at(d, bytes.ptr).size;
-    size_t length = perf_record_length(d, bytes);
+    size_t size = perf_header_at(d, bytes_at(d, d->cursor).ptr).size;
+    uint32_t type = perf_header_at(d, bytes_at(d, d->cursor).ptr).type;
+    size_t length = perf_record_length(d, bytes_at(d, d->cursor));
+    if (length == 0 && (type == PERF_SAMPLE || has_text(type))) {
+        /* the fields end behind the record, perhaps in what is not read yet */
+        have(d, d->cursor, PERF_RECORD_MAX, err);
+        length = perf_record_length(d, bytes_at(d, d->cursor));
+    }
     if (length == 0 || length == size)
         return whole;
-    bool follows = whole && bytes.len >= size + PERF_RECORD_HEADER &&
-                   perf_header_sound(d, str_skip(bytes, size));
-    uint32_t type = perf_header_at(d, bytes.ptr).type;
+    uint64_t next = d->cursor + size;
+    bool follows = whole && have(d, next, PERF_RECORD_HEADER, err) &&
+                   perf_header_sound(d, bytes_at(d, next));
     bool roomy = type == PERF_SAMPLE || (has_text(type) && length < size);
     length = true_length(d, d->cursor, err);
     if (length == 0 || (follows && length > size))
