@@ -225,9 +225,12 @@ static void check_pprof(const struct profile *p, struct str text)
 }
 
 /* Returns true if a callgrind file can express the profile: its units are unchanged
- * after reading. */
+ * after reading. The costs of calls that an input states are written as they are, and those
+ * of a damaged input disagree with its own costs. */
 static bool callgrind_can_express(const struct profile *p)
 {
+    if (p->call_count)
+        return false;
     for (event_id e = 1; e < p->event_count; e++) {
         struct str name = profile_string(p, p->events[e].name);
         if (p->events[e].unit == UNIT_MILLISECONDS || name.len == 0 ||
