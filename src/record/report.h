@@ -62,8 +62,9 @@ struct record_report {
      * per second of it. 0: not known, or the samples are not of all of it. */
     uint64_t command_time;
     uint32_t command_rate;
-    bool undersampled; /* less of it was sampled, by more than chance and losses explain */
-    bool of_cpus; /* by counters of CPUs (perf_sampler.h) */
+    bool
+        undersampled; /* less of it was sampled, by more than chance and losses explain */
+    bool of_cpus;     /* by counters of CPUs (perf_sampler.h) */
 };
 
 #endif
