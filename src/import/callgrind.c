@@ -477,7 +477,7 @@ static bool callgrind_read(struct source *in, const struct import_options *optio
                        .position_count = 1};
     struct callgrind *c = &r.graph;
     struct str line;
-    c->exact_self = true;
+    c->exact_self = c->keeps_called = true;
     while (!builder_failed(b) && !c->arena.failed && lines_next(&r.lines, &line))
         read_line(&r, line);
     if (!c->arena.failed && c->functions) {

@@ -163,11 +163,13 @@ static void sum_calls(struct descent *d)
     }
 }
 
-/* The self cost in the file; if the file has only the calls of the function, their cost. */
+/* The self cost in the file; if a callgrind file has only the calls of the function, their
+ * cost. */
 static double self_cost(const struct descent *d, uint32_t function)
 {
-    return d->whole[function] > 0 ? d->c->functions[function].self[d->event]
-                                  : d->called[function];
+    return d->whole[function] > 0 || !d->c->keeps_called
+               ? d->c->functions[function].self[d->event]
+               : d->called[function];
 }
 
 /* Of all functions. */
@@ -176,7 +178,7 @@ static double sum_all(const struct descent *d)
     const struct callgrind *c = d->c;
     double all = 0;
     for (size_t i = 1; i < c->function_count; i++)
-        all += self_cost(d, (uint32_t)i);
+        all += d->whole[i] > 0 ? c->functions[i].self[d->event] : d->called[i];
     return all;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/restriction.h"
+#include "os/rights.h"
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -87,6 +88,7 @@ void os_thread_restrict(void)
         (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     filter[HEAD + REFUSED + 1] =
         (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    os_rights_drop(OS_RIGHT_LOAD | OS_RIGHT_COUNT); /* the filter refuses both */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }

