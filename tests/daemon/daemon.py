@@ -517,12 +517,14 @@ def create(path):
         pass
 
 
-def gaps(store):
-    """Times between windows, and other faults of the file."""
+def gaps(store, said=None):
+    """Times between windows, and other faults of the file. If all samples that the daemon has counted
+    are stored, a window may be missing: on a busy machine it was late, and they are in the next one."""
     with contextlib.closing(sqlite3.connect(store)) as db:
         found = db.execute("PRAGMA integrity_check").fetchone()[0]
         spans = db.execute("SELECT start, end FROM window ORDER BY start").fetchall()
     times = [start - end for (_, end), (start, _) in zip(spans, spans[1:]) if start - end > 5e8]
+    times = [] if said and not not_counted(store, said) else times
     return ([f"gaps of {times} ns"] if times else []) + ([found] if found != "ok" else [])
 
 
@@ -610,7 +612,7 @@ def check_budget(folder):
     rates = [rate for rate, _ in rows]
     stored = sum(samples / rate for rate, samples in rows)
     read = sum(weight for _, weight in folded(store)) / 1e9
-    wrong = gaps(store)
+    wrong = gaps(store, said())
     if rates != sorted(rates, reverse=True) or rates[0] != 997 or rates[-1] > 997 / 2:
         wrong.append(f"rates {rates}")
     if abs(read - stored) > 0.01 * stored:
@@ -636,7 +638,7 @@ def check_copy(folder):
         os.remove(mark)
         status = process.wait(WAIT)
         said = said()
-    wrong = gaps(store) + lost_windows(store, before) if os.path.exists(store) else ["no store"]
+    wrong = gaps(store, said) + lost_windows(store, before) if os.path.exists(store) else ["no store"]
     return "" if status == 0 and not wrong else f"{status}: {wrong}: {said}"
 
 
@@ -652,7 +654,7 @@ def check_read_only(folder):
         until(lambda: "written again; nothing is lost" in said(), "storing again")
         status = stop(process)
         said = said()
-    wrong = gaps(store) + lost_windows(store, before)
+    wrong = gaps(store, said) + lost_windows(store, before)
     return "" if status == 0 and not wrong else f"{status}: {wrong}: {said}"
 
 
