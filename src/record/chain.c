@@ -476,6 +476,12 @@ void record_chain_report(const struct record_chain *c, enum event_source_id id,
         event_sources[id]->report(c->sources[id], r);
 }
 
+uint64_t record_chain_interpreted_code(const struct record_chain *c)
+{
+    const struct record_interpreters *s = c->sources[EVENT_SOURCE_interpreters];
+    return s ? s->in_jit : 0;
+}
+
 void record_chain_put_interpreters(const struct record_chain *c, struct output *out)
 {
     size_t id = EVENT_SOURCE_interpreters;

@@ -122,6 +122,9 @@ uint64_t record_chain_lost(const struct record_chain *c);
 /* The causes of the losses that records have reported to the output. */
 struct record_losses record_chain_losses(const struct record_chain *c);
 
+/* Samples in JIT code that have the functions of an interpreter. */
+uint64_t record_chain_interpreted_code(const struct record_chain *c);
+
 /* Writes a line about each process with an interpreter, or why none was searched. */
 void record_chain_put_interpreters(const struct record_chain *c, struct output *out);
 

@@ -590,6 +590,7 @@ static bool merge(struct record_interpreters *s, struct interpreters_process *p,
         return false;
     }
     p->counts.merged++;
+    s->in_jit += w->pcs && count && s->merged[0].is_interpreted;
     p->counts.doubtful += result == MERGE_DOUBTFUL;
     p->counts.truncated += w->end == INTERPRETER_STACKS_TRUNCATED;
     for (uint32_t i = 0; i < w->count; i++)

@@ -55,6 +55,8 @@ static bool records_command(const struct record_session *s)
 static void report_stacks(const struct record_session *s, struct record_stack_report *r)
 {
     const struct unwinder_counts *u = &s->chain.unwinder.counts;
+    uint64_t unnamed = u->no_file - s->jit_named;
+    uint64_t interpreted = record_chain_interpreted_code(&s->chain);
     *r = (struct record_stack_report){
         .unwound = u->stacks,
         .short_dumps = u->truncated,
@@ -62,7 +64,7 @@ static void report_stacks(const struct record_session *s, struct record_stack_re
         .no_unwind_information = u->broken,
         .unwind_gaps = u->gaps,
         .jit_named = s->jit_named,
-        .unknown_code = u->no_file - s->jit_named,
+        .unknown_code = unnamed > interpreted ? unnamed - interpreted : 0,
         .deep = s->chain.counts.deep,
         .frames_most = s->chain.frames_most,
         .kind = s->chain.sampler_settings.stacks,

@@ -75,6 +75,14 @@ def check_shares(report, folder, program):
                   doubtful + torn <= 0.01 * merged + 1 else out.decode()[:800])
 
 
+def check_summary(report, folder, program):
+    """Code that V8 has compiled is in no file, but its functions are known."""
+    status, _, err = tap.run([tap.STOKE, "record", "-F", "999", "-o", os.path.join(folder, "summary.data"),
+                              NODE, program, "1", "2", str(DEPTH)])
+    report.result("functions of compiled code are not unknown",
+                  err.decode() if status or b"unknown code" in err else "")
+
+
 def check_running(report, folder, program):
     with subprocess.Popen([NODE, program, "100000", "1", str(DEPTH)],
                           stdout=subprocess.PIPE) as process:
@@ -180,6 +188,7 @@ def main():
             report.skip("JavaScript by eBPF", "eBPF is not possible")
             report.done()
         check_shares(report, folder, program)
+        check_summary(report, folder, program)
         check_running(report, folder, program)
         check_only(report, folder, program)
     finally:
