@@ -710,7 +710,7 @@ static bool stage(void *state, const struct record_layout *layout,
 
 static uint32_t room_for(const struct perf_sampler_settings *settings, uint32_t cpus)
 {
-    uint64_t needed = settings->rate * cpus * STACK_BYTES;
+    uint64_t needed = (uint64_t)settings->rate * cpus * STACK_BYTES;
     uint32_t room = settings->rate ? ROOM_LEAST : ROOM_MOST;
     while (room < needed && room < ROOM_MOST)
         room *= 2;
