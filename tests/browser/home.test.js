@@ -188,8 +188,9 @@ module.exports = (test) => {
 
     test("the heap of a running process can be recorded", async (bench) => {
         const { address } = await serveHome(bench);
-        const child = spawn("python3", ["-c", "import time\nkeep = []\nwhile True:\n    keep.append(bytearray(300000))\n    time.sleep(.01)\n    del keep[:-20]"]);
+        const child = spawn("python3", ["-c", "import time\nprint(1, flush=True)\nkeep = []\nwhile True:\n    keep.append(bytearray(300000))\n    time.sleep(.01)\n    del keep[:-20]"]);
         bench.endWithTest(child, "SIGKILL");
+        await new Promise((done) => child.stdout.once("data", done)); /* it has started */
         const page = await bench.open(address);
         await page.waitForSelector("#app[data-ready]");
         await page.waitForFunction((pid) => fetch("/api/processes").then((reply) => reply.json()).then(({ processes }) => processes.some((one) => one.pid === pid && /^python/.test(one.name))), child.pid, { polling: 300 }); /* not a shim of it */

@@ -258,6 +258,6 @@ says unknown out
 
 # As with perf, a command beside running processes only sets the duration.
 status 0 stoke record -o own.data -p $$ -- sleep 0.1
-says ' samples of .* in .*own.data'
+says ' samples\? of .* in .*own.data'
 stoke script -q -F comm own.data >out 2>/dev/null || :
 says_not sleep out

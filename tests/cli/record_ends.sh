@@ -137,7 +137,7 @@ mkfifo pipe.svg
 for number in INT TERM; do
     rm -f pipe.svg.data
     begin -F 999 -o pipe.svg ./load 300
-    waits_for "there is no summary" grep -q 'samples of' err
+    waits_for "there is no summary" grep -q 'samples\? of' err
     waits_for "no process draws" pgrep -P $recorder -x stoke
     kill -$number $recorder
     ended 1
@@ -180,7 +180,7 @@ for number in INT TERM HUP QUIT USR1 ALRM XCPU; do
     waits_for "it does not begin" test -s s.data
     kill -$number $recorder
     ended 0
-    says 'samples of .* in s.data$'
+    says 'samples\? of .* in s.data$'
     status 0 stoke info s.data
 done
 # From the start on: a signal before the first record is not lost.
@@ -230,5 +230,5 @@ kill -INT $recorder
 waits_for "it waits without a word" grep -q "waiting for 'sh' (process $(cat child))" err
 kill -INT $recorder
 ended 137
-says 'samples of .* in e.data$'
+says 'samples\? of .* in e.data$'
 ! kill -0 "$(cat child)" 2>/dev/null || fail "the program still runs"

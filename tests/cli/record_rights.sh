@@ -41,7 +41,7 @@ for level in 2 4; do
     as_nobody stoke record -o own.data load 200 2>err || got=$?
     if [ $got = 3 ]; then # some kernels let nobody record anything at 3 and more
         says "kernel code is not sampled"
-        says ' samples of c[a-z-]*:u in '
+        says ' samples\? of c[a-z-]*:u in '
         says_not 'kptr_restrict'
         [ "$(stat -c %u own.data)" = $nobody ] || fail "the recording is not nobody's"
         as_nobody stoke fold -q own.data >folded
