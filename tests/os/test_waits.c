@@ -16,6 +16,7 @@
 #define MS ((uint64_t)1000000)
 #define LEAST (20 * MS)
 #define WAITS 5
+#define ROUNDS 5
 #define WAIT (2 * LEAST)
 #define MARGIN (5 * MS) /* between the count of a switch and the switch itself */
 
@@ -120,22 +121,39 @@ static void wake_often(struct waiter *w)
     }
 }
 
+/* Another thread waits; reads what the kernel found. */
+static void find_waits(struct waiter *w)
+{
+    struct error err;
+    pthread_t thread;
+    *w = (struct waiter){.most = 0};
+    sums.own = sums.own_count = sums.without_stack = 0;
+    for (int i = 0; i < WAITS; i++)
+        assert_int_equal(pipe(w->pipes[i]), 0);
+    assert_int_equal(pthread_create(&thread, NULL, wait_often, w), 0);
+    wake_often(w);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < WAITS; i++) {
+        close(w->pipes[i][0]);
+        close(w->pipes[i][1]);
+    }
+    assert_int_equal(w->reads, WAITS);
+    sums.tid = (uint32_t)w->tid;
+    assert_true(os_waits_read(&waits, add, &sums, &err));
+    assert_in_range(sums.own_count, WAITS - 1, WAITS);
+}
+
+/* On a busy machine a wait can be missing: the thread gave up its CPU for something else, and was
+ * woken before it waited. */
 static void test_waits(void **state)
 {
     (void)state;
-    struct waiter w = {.most = 0};
-    struct error err;
-    pthread_t thread;
+    struct waiter w;
     if (!waits.program)
         skip();
-    for (int i = 0; i < WAITS; i++)
-        assert_int_equal(pipe(w.pipes[i]), 0);
-    assert_int_equal(pthread_create(&thread, NULL, wait_often, &w), 0);
-    wake_often(&w);
-    pthread_join(thread, NULL);
-    assert_int_equal(w.reads, WAITS);
-    sums.tid = (uint32_t)w.tid;
-    assert_true(os_waits_read(&waits, add, &sums, &err));
+    find_waits(&w);
+    for (int i = 1; i < ROUNDS && sums.own_count < WAITS; i++)
+        find_waits(&w);
     assert_int_equal(sums.own_count, WAITS);
     assert_true(sums.own >= WAITS * WAIT && sums.own <= w.most);
     assert_int_equal(sums.without_stack, 0);
