@@ -45,9 +45,10 @@
  *            flags uleb (STOKE_FILTERED, STOKE_DIFFERENTIAL); warnings: number uleb,
  *            of each: text, count, line, column, offset + 1 uleb (0: none), caret
  *            (STOKE_INFERRED), line's text; losses, if there are any or more follows:
- *            number uleb, of each: time, count uleb; files without unwind information, likewise: number
- *            uleb, of each: stacks uleb, path; bytes between two samples of a heap, if
- *            known: uleb; truncated stacks that continue with inferred callers, uleb; the
+ *            number uleb, of each: time, count uleb; files without unwind information,
+ *            likewise: number uleb, of each: stacks uleb, path; bytes between two samples
+ *            of a heap, if known: uleb; truncated stacks that continue with inferred
+ *            callers, uleb; the
  *            interpreters of the processes, string. A text is its length, uleb, and its
  *            bytes */
 #ifndef STOKE_BASE_STOKE_FORMAT_H

@@ -53,8 +53,7 @@ struct callgrind {
     bool fractions;      /* a cost is not an integer */
     bool exact_self;     /* the self cost of every function is exact, even where functions
                         call each other; their total cost may then differ */
-    bool
-        keeps_called; /* functions without a self cost in the file have that of their calls */
+    bool keeps_called;   /* a function without a self cost has that of its calls */
 
     /* The key of an index look-up. */
     struct callgrind_function key;

@@ -28,7 +28,7 @@ const volatile struct interpreter_stacks_kernel kernel;
 const volatile uint64_t wake_bytes;
 
 /* A process is announced at its second sample. */
-const volatile bool second;
+const volatile bool announce_second;
 
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -693,7 +693,7 @@ int walk_interpreter(struct bpf_perf_event_data *ctx)
     struct interpreter_stacks_process *p = bpf_map_lookup_elem(&processes, &pid);
     if (p && !p->memory)
         p->memory = memory; /* known before its first sample */
-    if (second && (!p || p->memory != memory)) {
+    if (announce_second && (!p || p->memory != memory)) {
         struct interpreter_stacks_process first = {.memory = memory};
         bpf_map_update_elem(&processes, &pid, &first, BPF_ANY);
         return 1;

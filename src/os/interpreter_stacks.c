@@ -58,7 +58,7 @@ bool os_interpreter_stacks_open(struct os_interpreter_stacks *s,
     if (!set_kernel(p, err))
         return false;
     p->rodata->wake_bytes = settings->room / 8;
-    p->rodata->second = settings->second;
+    p->rodata->announce_second = settings->announce_second;
     if (bpf_map__set_max_entries(p->maps.records, settings->room) != 0)
         return fail(errno, err);
     if (interpreter_stacks_program__load(p) != 0)

@@ -29,13 +29,14 @@ struct os_interpreter_stacks {
 };
 
 struct os_interpreter_stacks_settings {
-    uint32_t
-        room; /* bytes for records, which are resident: a power of 2, at least 64 KiB */
-    bool second; /* announce a process at its second sample: many have no more than one */
+    uint32_t room; /* bytes for records: a power of 2, at least 64 KiB; resident */
+
+    /* Announce a process at its second sample: many have no more than one. */
+    bool announce_second;
 };
 
-/* Loads the program. False if stoke was built without eBPF, the kernel does not support it, or the user
- * lacks permission. Must not be moved. Close it in any case. */
+/* Loads the program. False if stoke was built without eBPF, the kernel does not support it, or
+ * the user lacks permission. Must not be moved. Close it in any case. */
 bool os_interpreter_stacks_open(struct os_interpreter_stacks *s,
                                 const struct os_interpreter_stacks_settings *settings,
                                 interpreter_stacks_each *each, void *context,

@@ -739,7 +739,7 @@ static bool prepare(void *state, struct event_source_setup *setup, struct error 
     s->reading.timer = -1;
     struct os_interpreter_stacks_settings settings = {
         .room = room_for(setup->sampler, s->cpu_count),
-        .second = setup->request->interpreters_by_kernel};
+        .announce_second = setup->request->interpreters_by_kernel};
     if (os_interpreter_stacks_open(&s->stacks, &settings, take_record, s, &s->why)) {
         setup->sampler->observer = s->stacks.handle;
         return true;

@@ -44,8 +44,7 @@ struct record_interpreters {
     struct error why;
     struct record_stack_reading reading;
     size_t readable; /* processes with a runtime */
-    uint64_t
-        in_jit; /* samples whose innermost frame is in JIT code, and has its function */
+    uint64_t in_jit; /* samples in JIT code whose function is known */
     const struct record_layout *layout;
     struct record_sink next;
     struct interpreters_process **processes; /* by process id */

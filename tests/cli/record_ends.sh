@@ -137,7 +137,7 @@ mkfifo pipe.svg
 for number in INT TERM; do
     rm -f pipe.svg.data
     begin -F 999 -o pipe.svg ./load 300
-    waits_for "there is no summary" grep -q 'samples\? of' err
+    waits_for "the summary is missing" grep -q 'samples\? of' err
     waits_for "no process draws" pgrep -P $recorder -x stoke
     kill -$number $recorder
     ended 1
