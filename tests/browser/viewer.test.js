@@ -532,6 +532,39 @@ module.exports = (test) => {
         await page.waitForFunction(() => window.stoke.comparedWith === "" && window.stoke.state.view === "left");
     });
 
+    test("the source view of a comparison has the change of each file and line", async (bench) => {
+        const hot = (file, lines) => JSON.stringify({ "$schema": "https://www.speedscope.app/file-format-schema.json",
+            shared: { frames: [{ name: "main", file: "main.c", line: 3 }, ...[10, 11, 12].map((line) => ({ name: "hot", file, line }))] },
+            profiles: [{ type: "sampled", name: "t", unit: "milliseconds", startValue: 0, endValue: 1000,
+                samples: Array.from({ length: 1000 }, (_, i) => [0, 1 + lines[i % 10]]), weights: Array(1000).fill(1) }] });
+        const open = async (after, before) => {
+            const page = await report(bench, after, "after.speedscope.json");
+            await page.evaluate((text) => window.stoke.opening.open(new Blob([text]), "before.speedscope.json", true), before);
+            await page.waitForFunction(() => window.stoke.comparedWith !== "");
+            await key(page, VIEWS.source);
+            await page.waitForSelector(".code .row");
+            return page;
+        };
+        const few = [0, 0, 0, 0, 0, 0, 0, 1, 1, 2], many = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1];
+        const page = await open(hot("hot.c", many), hot("hot.c", few));
+        const cells = (one, of) => one.locator(`${of} .row`).evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.innerText.trim().replace(/\s+/g, " ")).join("|")));
+        assert.deepEqual(await cells(page, ".code"), ["60.0 %||\u221210.0|10|", "40.0 %||+20.0|11|", "||\u221210.0|12|"]);
+        assert.deepEqual(await page.locator(".code .row .change").evaluateAll((all) => all.map((one) => one.className)), ["change fall", "change rise", "change fall"]);
+        assert.match(await page.locator(".code .row .change").nth(1).getAttribute("title"), /^before 20(\.0)? %, after 40(\.0)? %; 95 % interval of the change \+\d+\.\d\u2026\+2\d\.\d points$/);
+        assert.deepEqual((await cells(page, ".files")).map((row) => row.split("|").slice(2)), [["0", "hot.c"], ["0", "main.c"]]);
+        /* The same file in another folder. */
+        const built = await open(hot("/b/hot.c", many), hot("/a/hot.c", few));
+        assert.match(await built.locator(".code .heads").innerText(), /\/b\//);
+        assert.deepEqual(await cells(built, ".code"), await cells(page, ".code"));
+        assert.deepEqual(await cells(built, ".files"), await cells(page, ".files"));
+        /* The file of a function that has moved is the one after. */
+        const moved = await open(hot("new.c", many), hot("old.c", few));
+        await moved.evaluate(async () => window.stoke.choose(await window.stoke.core.find("hot")));
+        await settle(moved);
+        assert.match(await moved.locator(".code .heads").innerText(), /new\.c/);
+        assert.deepEqual((await cells(moved, ".files")).map((row) => row.split("|").slice(2)), [["+100.0", "new.c"], ["0", "main.c"], ["\u2212100.0", "old.c"]]);
+    });
+
     test("stoke diff writes a page that compares", async (bench) => {
         const files = [bench.write("before.perf", comparable(2, 600)), bench.write("after.perf", comparable(5, 900))];
         stoke("diff", "-o", path.join(bench.folder, "diff.html"), ...files);

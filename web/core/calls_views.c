@@ -114,12 +114,12 @@ int EXPORT(core_peek)(uint32_t functions, uint32_t calls)
 int EXPORT(core_files)(void)
 {
     struct json_writer w = begin_reply();
-    return end_reply(need_shown() && reply_files(&w, &core.shown, &core.err));
+    return end_reply(need_functions() && reply_files(&w, &core.shown, &core.err));
 }
 
 int EXPORT(core_lines)(const char *file, uint32_t length)
 {
     struct json_writer w = begin_reply();
-    return end_reply(need_shown() &&
+    return end_reply(need_functions() &&
                      reply_lines(&w, &core.shown, (struct str){file, length}, &core.err));
 }

@@ -179,8 +179,7 @@ struct shown {
     double idle;              /* of the total, or not in it: in idle functions */
     const uint8_t *idle_left; /* by frame: not shown, as idle; NULL: all are shown */
     uint64_t samples;         /* of the event */
-    frame_id *frame_of_label; /* the first frame of the label that has a file, otherwise
-                                 the first; 0 for threads */
+    frame_id *frame_of_label; /* the first with a file (see tree.c); 0 for threads */
     uint8_t *kind_of_label;   /* enum frame_kind; FRAME_IDLE for idle functions */
     uint8_t *marks_of_label;  /* DRAWN_UNKNOWN, DRAWN_CUT, DRAWN_OFF */
     struct changes changes;
@@ -692,7 +691,8 @@ bool reply_peek(struct json_writer *w, struct graph *g, const struct shown *s,
 
 /* --- source.c: files and their lines ----------------------------------------------- */
 
-/* The files of the frames, heaviest first; the lines of one of them. JSON. */
+/* The files of the frames, heaviest first; the lines of one of them. In a comparison with their
+ * changes, which needs changes_test. JSON. */
 bool reply_files(struct json_writer *w, const struct shown *s, struct error *err);
 bool reply_lines(struct json_writer *w, const struct shown *s, struct str file,
                  struct error *err);

@@ -5,14 +5,21 @@
 
 #define LINES_MOST 100000
 
-/* Sums by a number that frames have, of their file or line: self if the stack ends in
- * such a frame, total once per stack. */
+/* Of an event, by number: self if the stack ends in a frame with the number, total once per
+ * stack. */
+struct sums {
+    event_id event;
+    double *self, *total;
+};
+
+/* Sums by a number that frames have, of their file or line. */
 struct adding {
     struct arena arena;
     const struct shown *s;
     const uint32_t *numbers; /* by frame; 0: not counted */
     size_t count;            /* of numbers */
-    double *self, *total;    /* by number */
+    struct sums now;
+    struct sums before; /* of a comparison; otherwise without arrays */
 };
 
 static uint32_t number_of(const struct adding *a, stack_id stack)
@@ -22,15 +29,15 @@ static uint32_t number_of(const struct adding *a, stack_id stack)
 
 /* The total weight of each stack with its callees. Weights of leaves are added to
  * their number. */
-static double *weigh_stacks(struct adding *a)
+static double *weigh_stacks(struct adding *a, struct sums *sums)
 {
     const struct profile *p = a->s->p;
     double *weight = arena_zalloc(&a->arena, p->stack_count, sizeof *weight);
     for (size_t i = 0; weight && i < p->sample_count; i++) {
         const struct sample *sample = &p->samples[i];
-        double own = sample->event == a->s->event ? shown_weight(a->s, sample) : 0;
+        double own = sample->event == sums->event ? shown_weight(a->s, sample) : 0;
         weight[sample->stack] += own;
-        a->self[number_of(a, sample->stack)] += own;
+        sums->self[number_of(a, sample->stack)] += own;
     }
     for (size_t i = p->stack_count; weight && i-- > 1;)
         weight[p->stacks[i].parent] += weight[i];
@@ -44,7 +51,7 @@ static uint32_t parent_of(const void *context, uint32_t stack)
 
 /* Walks the stacks in preorder: only the outermost frame with a number adds to its
  * total. */
-static bool add_totals(struct adding *a, const double *weight)
+static bool add_totals(struct adding *a, struct sums *sums, const double *weight)
 {
     const struct profile *p = a->s->p;
     struct children c;
@@ -58,7 +65,7 @@ static bool add_totals(struct adding *a, const double *weight)
             at = c.items[next[at]++];
             uint32_t number = number_of(a, at);
             if (open[number]++ == 0)
-                a->total[number] += weight[at];
+                sums->total[number] += weight[at];
         } else if (at) {
             open[number_of(a, at)]--;
             at = p->stacks[at].parent;
@@ -68,28 +75,106 @@ static bool add_totals(struct adding *a, const double *weight)
     }
 }
 
+static bool add_event(struct adding *a, struct sums *sums, event_id event)
+{
+    sums->event = event;
+    sums->self = arena_zalloc(&a->arena, a->count, sizeof *sums->self);
+    sums->total = arena_zalloc(&a->arena, a->count, sizeof *sums->total);
+    const double *weight = sums->self && sums->total ? weigh_stacks(a, sums) : NULL;
+    return weight && add_totals(a, sums, weight);
+}
+
 static bool add_up(struct adding *a)
 {
-    a->self = arena_zalloc(&a->arena, a->count, sizeof *a->self);
-    a->total = arena_zalloc(&a->arena, a->count, sizeof *a->total);
-    const double *weight = a->self && a->total ? weigh_stacks(a) : NULL;
-    return weight && add_totals(a, weight);
+    return add_event(a, &a->now, a->s->event) &&
+           (!a->s->base || add_event(a, &a->before, a->s->base));
+}
+
+static bool is_weighed(const struct adding *a, uint32_t number)
+{
+    return a->now.total[number] > 0 || (a->before.total && a->before.total[number] > 0);
 }
 
 static bool heavier(const void *context, uint32_t x, uint32_t y)
 {
-    const struct adding *a = context;
-    return a->self[x] > a->self[y] ||
-           (a->self[x] >= a->self[y] && a->total[x] > a->total[y]);
+    const struct sums *now = &((const struct adding *)context)->now;
+    return now->self[x] > now->self[y] ||
+           (now->self[x] >= now->self[y] && now->total[x] > now->total[y]);
 }
 
-static void reply_figures(struct json_writer *w, const struct adding *a, uint32_t number)
+/* The noise of a part of a function is that of the function; of 0, the assumed one. */
+static void reply_figures(struct json_writer *w, const struct adding *a, uint32_t number,
+                          string_id label)
 {
-    json_member_double(w, "self", a->self[number]);
-    json_member_double(w, "total", a->total[number]);
+    json_member_double(w, "self", a->now.self[number]);
+    json_member_double(w, "total", a->now.total[number]);
+    if (a->before.total)
+        reply_change(w, "change", a->s, label, PART_TOTAL, a->before.total[number],
+                     a->now.total[number]);
 }
 
 /* --- Files ------------------------------------------------------------------------- */
+
+static bool add_files(struct adding *a)
+{
+    const struct profile *p = a->s->p;
+    uint32_t *numbers = arena_alloc(&a->arena, p->frame_count * sizeof *numbers);
+    for (frame_id f = 0; numbers && f < p->frame_count; f++)
+        numbers[f] = p->frames[f].file;
+    a->numbers = numbers;
+    a->count = p->strings.count;
+    return numbers && add_up(a);
+}
+
+static struct str base_name(const struct adding *a, string_id file)
+{
+    struct str name = profile_string(a->s->p, file);
+    size_t at = name.len;
+    while (at && name.ptr[at - 1] != '/' && name.ptr[at - 1] != '\\')
+        at--;
+    return (struct str){name.ptr + at, name.len - at};
+}
+
+static bool name_below(const void *context, uint32_t x, uint32_t y)
+{
+    return str_compare(base_name(context, x), base_name(context, y)) < 0;
+}
+
+/* The programs of a comparison may be built in different folders: a file of the profile before
+ * is one of the profile after if only these two have that name, without folders, and are in one
+ * of the profiles alone. Fills moved[], by file: that of the profile after, or 0. */
+static bool find_moved(struct adding *a, string_id *moved)
+{
+    const double *now = a->now.total, *before = a->before.total;
+    uint32_t *order = arena_alloc(&a->arena, 2 * a->count * sizeof *order);
+    size_t count = 0;
+    if (!order)
+        return false;
+    for (string_id file = 1; file < a->count; file++)
+        if ((now[file] > 0) != (before[file] > 0))
+            order[count++] = file;
+    sort_u32(order, count, order + a->count, name_below, a);
+    for (size_t i = 0, stop; i < count; i = stop) {
+        for (stop = i + 1; stop < count && !name_below(a, order[i], order[stop]);)
+            stop++;
+        bool first_is_after = now[order[i]] > 0;
+        if (stop - i == 2 && first_is_after != (now[order[i + 1]] > 0))
+            moved[order[i + first_is_after]] = order[i + !first_is_after];
+    }
+    return true;
+}
+
+/* Adds the files of the profile before to those that they are after. */
+static void join_moved(struct adding *a, const string_id *moved)
+{
+    for (string_id file = 1; file < a->count; file++) {
+        if (!moved[file])
+            continue;
+        a->before.self[moved[file]] = a->before.self[file];
+        a->before.total[moved[file]] = a->before.total[file];
+        a->before.self[file] = a->before.total[file] = 0;
+    }
+}
 
 static bool reply_each_file(struct json_writer *w, struct adding *a)
 {
@@ -99,14 +184,14 @@ static bool reply_each_file(struct json_writer *w, struct adding *a)
     if (!order)
         return false;
     for (uint32_t file = 1; file < a->count; file++)
-        if (a->total[file] > 0)
+        if (is_weighed(a, file))
             order[count++] = file;
     sort_u32(order, count, order + a->count, heavier, a);
     json_begin(w, JSON_ARRAY);
     for (size_t i = 0; i < count; i++) {
         json_begin(w, JSON_OBJECT);
         json_member_str(w, "name", profile_string(p, order[i]));
-        reply_figures(w, a, order[i]);
+        reply_figures(w, a, order[i], 0);
         json_end(w, JSON_OBJECT);
     }
     json_end(w, JSON_ARRAY);
@@ -115,12 +200,12 @@ static bool reply_each_file(struct json_writer *w, struct adding *a)
 
 bool reply_files(struct json_writer *w, const struct shown *s, struct error *err)
 {
-    struct adding a = {.s = s, .count = s->p->strings.count};
-    uint32_t *numbers = arena_alloc(&a.arena, s->p->frame_count * sizeof *numbers);
-    for (frame_id f = 0; numbers && f < s->p->frame_count; f++)
-        numbers[f] = s->p->frames[f].file;
-    a.numbers = numbers;
-    bool ok = numbers && add_up(&a) && reply_each_file(w, &a);
+    struct adding a = {.s = s};
+    string_id *moved = arena_zalloc(&a.arena, s->p->strings.count, sizeof *moved);
+    bool ok = moved && add_files(&a) && (!s->base || find_moved(&a, moved));
+    if (ok && s->base)
+        join_moved(&a, moved);
+    ok = ok && reply_each_file(w, &a);
     arena_deinit(&a.arena);
     return ok || error_memory(err);
 }
@@ -132,8 +217,25 @@ struct line {
     string_id label; /* of its first frame */
 };
 
-/* Numbers the lines of the file; 0 for other frames. NULL if out of memory. */
-static uint32_t *number_lines(struct adding *a, string_id file, struct line **lines)
+/* The file before that is this one after, see find_moved; 0: none. False if out of memory. */
+static bool find_before(const struct shown *s, string_id file, string_id *before)
+{
+    struct adding a = {.s = s};
+    size_t count = s->base ? s->p->strings.count : 0;
+    string_id *moved = arena_zalloc(&a.arena, count + 1, sizeof *moved);
+    bool ok = moved && (!count || (add_files(&a) && find_moved(&a, moved)));
+    *before = 0;
+    for (string_id one = 1; ok && one < count; one++)
+        if (moved[one] == file)
+            *before = one;
+    arena_deinit(&a.arena);
+    return ok;
+}
+
+/* Numbers the lines of the file, of which `before` is the other name or 0; 0 for other frames.
+ * NULL if out of memory. */
+static uint32_t *number_lines(struct adding *a, string_id file, string_id before,
+                              struct line **lines)
 {
     const struct profile *p = a->s->p;
     struct idmap map = {0};
@@ -142,7 +244,8 @@ static uint32_t *number_lines(struct adding *a, string_id file, struct line **li
     a->count = 1;
     for (frame_id f = 1; numbers && f < p->frame_count; f++) {
         const struct frame *frame = &p->frames[f];
-        if (frame->file != file || frame->line == 0)
+        if (!frame->file || frame->line == 0 ||
+            (frame->file != file && frame->file != before))
             continue;
         uint64_t *number = idmap_put(&map, &a->arena, frame->line);
         struct line *grown =
@@ -164,12 +267,12 @@ static void reply_each_line(struct json_writer *w, const struct adding *a,
 {
     json_begin(w, JSON_ARRAY);
     for (uint32_t i = 1; i < a->count && i <= LINES_MOST; i++) {
-        if (a->total[i] <= 0)
+        if (!is_weighed(a, i))
             continue;
         json_begin(w, JSON_OBJECT);
         json_member_u64(w, "line", lines[i].line);
         json_member_u64(w, "label", lines[i].label);
-        reply_figures(w, a, i);
+        reply_figures(w, a, i, lines[i].label);
         json_end(w, JSON_OBJECT);
     }
     json_end(w, JSON_ARRAY);
@@ -180,8 +283,9 @@ bool reply_lines(struct json_writer *w, const struct shown *s, struct str file,
 {
     struct adding a = {.s = s};
     struct line *lines = NULL;
-    string_id id = strings_find(&s->p->strings, file);
-    a.numbers = id ? number_lines(&a, id, &lines) : NULL;
+    string_id id = strings_find(&s->p->strings, file), before = 0;
+    if (id && find_before(s, id, &before))
+        a.numbers = number_lines(&a, id, before, &lines);
     bool ok = a.numbers && add_up(&a);
     if (ok)
         reply_each_line(w, &a, lines);

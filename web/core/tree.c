@@ -105,20 +105,53 @@ static bool mark_waits(struct shown *s)
     return !s->arena.failed;
 }
 
-static bool allocate_labels(struct shown *s)
+/* By frame: whether the shown event has it. NULL if out of memory. */
+static uint8_t *frames_of_event(const struct shown *s, struct arena *a)
 {
     const struct profile *p = s->p;
+    uint8_t *stacks = arena_zalloc(a, p->stack_count, 1);
+    uint8_t *frames = arena_zalloc(a, p->frame_count, 1);
+    if (!stacks || !frames)
+        return NULL;
+    for (size_t i = 0; i < p->sample_count; i++)
+        if (p->samples[i].event == s->event)
+            stacks[p->samples[i].stack] = 1;
+    for (size_t i = p->stack_count; i-- > 1;) {
+        if (!stacks[i])
+            continue;
+        stacks[p->stacks[i].parent] = 1;
+        frames[p->stacks[i].frame] = 1;
+    }
+    return frames;
+}
+
+/* The first frame of a label that has a file, otherwise the first. In a comparison, one of the
+ * profile after is preferred: its file is the one to read. */
+static bool frames_of_labels(struct shown *s)
+{
+    const struct profile *p = s->p;
+    struct arena scratch = ARENA_INIT;
+    const uint8_t *after = s->base ? frames_of_event(s, &scratch) : NULL;
+    bool ok = !s->base || after;
+    for (frame_id f = ok ? (frame_id)p->frame_count : 0; f-- > 1;) {
+        frame_id *known = &s->frame_of_label[s->paths.label_of_frame[f]];
+        bool has_file = p->frames[f].file, is_after = !after || after[f];
+        bool had_file = p->frames[*known].file, was_after = after && after[*known];
+        if (has_file != had_file ? has_file : is_after || !was_after)
+            *known = f;
+    }
+    arena_deinit(&scratch);
+    return ok;
+}
+
+static bool allocate_labels(struct shown *s)
+{
     struct arena *a = &s->arena;
     s->frame_of_label = arena_zalloc(a, s->paths.labels.count, sizeof *s->frame_of_label);
     s->kind_of_label = arena_zalloc(a, s->paths.labels.count, 1);
     s->marks_of_label = arena_zalloc(a, s->paths.labels.count, 1);
-    if (a->failed)
+    if (a->failed || !frames_of_labels(s))
         return false;
-    for (frame_id f = (frame_id)p->frame_count; f-- > 1;) {
-        frame_id *known = &s->frame_of_label[s->paths.label_of_frame[f]];
-        if (p->frames[f].file || !p->frames[*known].file)
-            *known = f;
-    }
     mark_labels(s);
     return true;
 }

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of what changed between two profiles: of shares, in percentage points, or of weights. */
 import type { App } from "./app";
-import { points, signed, signedRange } from "./format";
+import { points, share, signed, signedRange, weight } from "./format";
 import { type Difference, Verdict } from "./protocol";
 
 /* What the differences of weights are parts of. */
 function wholeOf(app: App): number {
     return Math.max(app.shown?.total ?? 0, app.shown?.base_total ?? 0);
+}
+
+/* What one of the profiles has: `part` of a difference before or after. */
+export function sideText(app: App, part: number): string {
+    return app.state.shares ? share(part, 1) || "0 %" : weight(part * wholeOf(app), app.shown?.unit ?? "");
 }
 
 /* With a sign. */

@@ -126,7 +126,7 @@ export function shares(low: number, high: number): string {
 
 /* A change of a share, in percentage points, with its sign. */
 export function points(part: number): string {
-    const text = Math.abs(part * 100).toFixed(Math.abs(part) < 0.1 ? 2 : 1);
+    const text = Math.abs(part * 100).toFixed(Math.abs(part) < 0.09995 ? 2 : 1);
     return Number(text) === 0 ? "0" : `${part > 0 ? "+" : "\u2212"}${text}`;
 }
 

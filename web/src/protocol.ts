@@ -196,6 +196,7 @@ export interface FileInfo {
     name: string;
     self: number;
     total: number;
+    change?: Difference; /* of the total, in a comparison */
 }
 
 export interface LineInfo {
@@ -203,6 +204,7 @@ export interface LineInfo {
     label: number; /* of a function that it is in */
     self: number;
     total: number;
+    change?: Difference; /* of the total, in a comparison */
 }
 
 /* Some of the rows, in the order of a column. */

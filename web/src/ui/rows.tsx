@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { heights } from "../density";
-import { differenceText, intervalText, verdictText } from "../difference";
+import { differenceText, intervalText, sideText, verdictText } from "../difference";
 import { interval, share, shares, weight } from "../format";
 import { type List, useFocus, useList } from "../lists";
 import { type Difference, Verdict } from "../protocol";
@@ -88,6 +88,6 @@ export function Change({ app, change }: { app: App; change: Difference | undefin
     if (!change)
         return <span class="change" role="cell" />;
     const verdict = verdictText(change);
-    const title = `95 % interval of the change ${intervalText(app, change)}${app.state.shares ? " points" : ""}${verdict ? `; ${verdict}` : ""}`;
+    const title = `before ${sideText(app, change.before)}, after ${sideText(app, change.after)}; 95 % interval of the change ${intervalText(app, change)}${app.state.shares ? " points" : ""}${verdict ? `; ${verdict}` : ""}`;
     return <span class={`change ${changeClass(change)}`} role="cell" title={title}>{differenceText(app, change.after - change.before)}</span>;
 }

@@ -10,7 +10,7 @@ import type { FileInfo, LineInfo } from "../protocol";
 import { Syntax } from "../syntax";
 import { Assembly, type Listings, listingOf, listingsOfPage, type SourceLine } from "./assembly";
 import { Ends } from "./name";
-import { Figure, Rows } from "./rows";
+import { Change, Figure, Rows } from "./rows";
 
 const LINE_MOST = 2000; /* characters */
 const TAB = "    ";
@@ -31,13 +31,18 @@ function textsOfPage(): Promise<Map<string, string>> {
     return texts;
 }
 
+function ChangeHead({ app, about }: { app: App; about: string }) {
+    return <span class="change-head" title={about}>{app.state.shares && !isPhone() ? "Change %" : "Change"}</span>;
+}
+
 function Files({ app, files, known, now }: { app: App; files: FileInfo[]; known: Map<string, string>; now: string }) {
     const { total, unit } = app.shown ?? { total: 0, unit: "" };
     const samples = app.estimated;
+    const compared = app.comparedWith !== "";
     const at = files.findIndex((file) => file.name === now);
     return (
-        <div class="table files" role="table" aria-label="Files">
-            <div class="heads"><span>Self</span><span>Total</span><span>File</span></div>
+        <div class={`table files ${compared ? "has-change" : ""}`} role="table" aria-label="Files">
+            <div class="heads"><span>Self</span><span>Total</span>{compared && <ChangeHead app={app} about="Of the total" />}<span>File</span></div>
             <Rows count={files.length} label="Files" role="rowgroup" beside showing={at}
                 keys={{ go: (to) => { const file = files[to]; if (file) app.openSource(file.name); }, enter: () => openSource(app, now) }}
                 row={(i) => {
@@ -46,6 +51,7 @@ function Files({ app, files, known, now }: { app: App; files: FileInfo[]; known:
                         <div key={i} class={`row ${i === at ? "chosen" : ""}`} role="row" onClick={() => app.openSource(file.name)}>
                             <Figure value={file.self} total={total} unit={unit} samples={samples} />
                             <Figure value={file.total} total={total} unit={unit} samples={samples} />
+                            {compared && <Change app={app} change={file.change} />}
                             <span class={`name ${known.has(file.name) ? "" : "away"}`} role="cell"><Ends text={baseName(file.name)} title={file.name} /></span>
                         </div>
                     );
@@ -93,6 +99,7 @@ function Hottest({ lines, go }: { lines: LineInfo[]; go(line: number): void }) {
 function Code({ app, name, text, lines, line: selected, onLine, onText }: { app: App; name: string; text: string[] | null; lines: LineInfo[]; line: number | null; onLine(line: number): void; onText(text: string): void }) {
     const { total, unit } = app.shown ?? { total: 0, unit: "" };
     const samples = app.estimated;
+    const compared = app.comparedWith !== "";
     const byLine = new Map(lines.map((line) => [line.line, line]));
     const sparse = text ? [] : lines.map((line) => line.line).sort((a, b) => a - b);
     const length = text ? Math.max(text.length, ...lines.map((line) => Math.min(line.line, text.length + 1000))) : sparse.length;
@@ -116,9 +123,10 @@ function Code({ app, name, text, lines, line: selected, onLine, onText }: { app:
             void openFunction(app, line.label);
     };
     return (
-        <div class="table code" role="table" aria-label={`Lines of ${shownName(baseName(name))}`}>
+        <div class={`table code ${compared ? "has-change" : ""}`} role="table" aria-label={`Lines of ${shownName(baseName(name))}`}>
             <div class="heads">
-                <span title="In the line itself">Self</span><span title="In functions that the line calls">Calls</span><span>Line</span>
+                <span title="In the line itself">Self</span><span title="In functions that the line calls">Calls</span>
+                {compared && <ChangeHead app={app} about="Of the line with the functions that it calls" />}<span>Line</span>
                 <span title={shownName(name)}><b>{shownName(baseName(name))}</b> <span class="faint">{shownName(name.slice(0, -baseName(name).length))}</span></span>
                 <Hottest lines={lines} go={(line) => go(text ? line - 1 : sparse.indexOf(line))} />
             </div>
@@ -131,6 +139,7 @@ function Code({ app, name, text, lines, line: selected, onLine, onText }: { app:
                         onClick={() => go(i)}>
                         {line && line.self > 0 ? <Figure value={line.self} total={total} unit={unit} samples={samples} /> : <span />}
                         {line && line.total > line.self ? <Figure value={line.total - line.self} total={total} unit={unit} samples={samples} /> : <span />}
+                        {compared && <Change app={app} change={line?.change} />}
                         <span class="number" role="cell">{number}</span>
                         <span class="text" role="cell">{syntax.tokens((text?.[i] ?? "").replace(/\t/g, TAB).slice(0, LINE_MOST), inside[i] ?? false)
                             .map((token, k) => token.kind ? <span key={k} class={token.kind}>{shownName(token.text)}</span> : shownName(token.text))}</span>
