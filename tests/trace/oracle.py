@@ -167,6 +167,7 @@ class Shadow:
         self.program, self.regions = program, regions
         self.frames = []
         self.traps = 0
+        self.sigreturns = ()  # see calls_of_sigreturn
         self.switches_stacks = switches  # each region is a separate stack
         self.here, self.others = 0, {}
 
@@ -221,6 +222,8 @@ class Shadow:
         if insn is None:  # code outside all files: the trampoline of signals
             if call_number == RT_SIGRETURN and self._is_resumed(pc, sp):
                 self._return_from_signal()
+            elif self.sigreturns and before not in self.sigreturns and pc != before + 4:
+                self.signal(before + 4, sp_before)
             return
         after = before + insn.size
         if insn.target is not None:
@@ -284,6 +287,12 @@ class Shadow:
         return tuple(function(f.site) for f in self.frames if f.begun) + (function(pc),)
 
 
+def calls_of_sigreturn(program, pcs):
+    """The addresses of the trampoline's second instruction, which calls rt_sigreturn."""
+    outside = {pc for pc in pcs if program.at(pc) is None}
+    return {pc for pc in outside if pc - 4 in outside}
+
+
 def interrupted_sigreturns(program, log, pcs):
     """The instructions that call rt_sigreturn when a signal arrives, and are therefore executed
     again: their numbers, with the stack pointer at which they are. Only this distinguishes such a
@@ -294,6 +303,7 @@ def interrupted_sigreturns(program, log, pcs):
     entered = []  # the stack pointer and the number of the instruction when a signal arrived
     followed = {}  # by the stack pointer of a handler: the number of the rt_sigreturn before it
     found = {}
+    calls = calls_of_sigreturn(program, pcs)
     ran = enumerate(pcs)
     number, expected = next(ran)
     before = before_sp = None
@@ -309,7 +319,7 @@ def interrupted_sigreturns(program, log, pcs):
                 if first is not None:
                     found[followed[before_sp]] = sp
             elif sp < before_sp:
-                entered.append((before_sp, number - 1))
+                entered.append((before_sp, number - 1 if before in calls else None))
             if program.function(pc) == pc:
                 followed[sp] = number - 1
         before, before_sp = pc, sp
@@ -321,6 +331,7 @@ def follow(program, log, regions=(), pcs=None, switches=False, interrupted=None)
     """Yields (pc, stack) of each instruction in the log of a user program, or only of those that
     `pcs` lists as executed. interrupted: as from interrupted_sigreturns."""
     shadow = Shadow(program, regions, switches)
+    shadow.sigreturns = calls_of_sigreturn(program, pcs or ())
     ran = iter(pcs) if pcs is not None else None
     read_pc, read_sp, read_a7 = log.reader("pc"), log.reader("x2"), log.reader("x17")
     registers = [log.reader(f"x{i}") for i in range(32)]

@@ -166,6 +166,11 @@ def main():
         {at: (1, a, False), then: (1, b, False)}
         for at in range(1, count) for then in range(at + 1, count + handler)
         for a in (False, True) for b in (False, True))))
+    report.result("several signals at once in a handler and the code after it",
+                  first_wrong(program, (
+                      {at: (1, a, False), at + inside: (at_once, b, False)}
+                      for at in range(1, count) for inside in range(1, handler + 1)
+                      for at_once in (2, 3) for a in (False, True) for b in (False, True))))
     report.result("rt_sigreturn is called again", first_wrong(program, (
         {at: (1, a, False), at + handler: (at_once, False, True)}
         for at in range(1, count) for a in (False, True) for at_once in (1, 2, 3))))
