@@ -5,66 +5,8 @@
 #include "os/machine.h"
 #include "os/proc.h"
 
-#define CONTAINER_ID 64    /* hexadecimal digits */
-#define CONTAINER_SHOWN 12 /* as container engines print them */
 #define CGROUP_TEXT_MAX 8192
 #define PROCESSES_BYTES ((size_t)256 << 10) /* bytes of what is known of processes */
-
-/* --- Control groups ----------------------------------------------------------------- */
-
-/* The id in "docker-ID.scope", "cri-containerd-ID.scope" or "ID"; empty if there is none. */
-static struct str container_of(struct str part)
-{
-    if (str_ends(part, STR(".scope")))
-        part.len -= STR(".scope").len;
-    if (part.len < CONTAINER_ID)
-        return STR("");
-    struct str id = str_skip(part, part.len - CONTAINER_ID);
-    for (size_t i = 0; i < id.len; i++)
-        if (!byte_is_hex(id.ptr[i]))
-            return STR("");
-    bool separate = part.len == CONTAINER_ID || id.ptr[-1] == '-';
-    return separate ? str_head(id, CONTAINER_SHOWN) : STR("");
-}
-
-/* The id in "kubepods-besteffort-podID.slice" or "podID"; empty if there is none. */
-static struct str pod_of(struct str part, bool inside_pods)
-{
-    if (str_ends(part, STR(".slice")))
-        part.len -= STR(".slice").len;
-    if (str_starts(part, STR("kubepods")))
-        part = str_skip(part, str_rfind(part, '-') + 1);
-    else if (!inside_pods)
-        return STR("");
-    return str_starts(part, STR("pod")) ? str_skip(part, 3) : STR("");
-}
-
-static void parse_path(struct str path, struct daemon_cgroup *c)
-{
-    bool inside_pods = str_has(path, STR("/kubepods"));
-    while (path.len) {
-        struct str part = str_cut(&path, '/');
-        struct str container = container_of(part), pod = pod_of(part, inside_pods);
-        if (str_ends(part, STR(".service")))
-            c->service = part;
-        if (container.len)
-            c->container = container;
-        if (pod.len)
-            c->pod = pod;
-    }
-}
-
-struct daemon_cgroup daemon_cgroup_parse(struct str text)
-{
-    struct daemon_cgroup c = {STR(""), STR(""), STR("")};
-    while (text.len) { /* number:controllers:path */
-        struct str line = str_cut(&text, '\n');
-        str_cut(&line, ':');
-        str_cut(&line, ':');
-        parse_path(line, &c);
-    }
-    return c;
-}
 
 /* --- Labels ------------------------------------------------------------------------- */
 
@@ -121,7 +63,7 @@ static void read_process(struct daemon_labels *l, uint32_t pid, uint32_t user,
 {
     char path[64], text[CGROUP_TEXT_MAX];
     format_text(path, sizeof path, "/proc/%u/cgroup", pid);
-    struct daemon_cgroup c = daemon_cgroup_parse(os_read_text(path, text, sizeof text));
+    struct cgroup_names c = cgroup_names_parse(os_read_text(path, text, sizeof text));
     p->cgroup.service = arena_str(&l->process_arena, c.service);
     p->cgroup.container = arena_str(&l->process_arena, c.container);
     p->cgroup.pod = arena_str(&l->process_arena, c.pod);

@@ -9,21 +9,12 @@
 #define STOKE_DAEMON_LABELS_H
 
 #include "base/idmap.h"
+#include "metrics/cgroup.h"
 #include "model/sample_labels.h"
-
-/* What the path of a control group says; empty if it does not. */
-struct daemon_cgroup {
-    struct str service;   /* the innermost systemd service: ssh.service */
-    struct str container; /* the first 12 digits of its id */
-    struct str pod;       /* the id of the Kubernetes pod */
-};
-
-/* Reads the text of /proc/PID/cgroup. The results point into it. */
-struct daemon_cgroup daemon_cgroup_parse(struct str text);
 
 /* What is read from /proc for a process. */
 struct daemon_process_labels {
-    struct daemon_cgroup cgroup;
+    struct cgroup_names cgroup;
     struct str user;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/process_details.h"
-#include "daemon/labels.h"
+#include "base/format.h"
+#include "metrics/cgroup.h"
 #include "os/machine.h"
 #include "os/proc.h"
 
@@ -28,8 +29,7 @@ void process_details_read(struct process_details *d, const struct process_counte
     char path[64], text[CGROUP_ROOM], user[64] = "";
     uint64_t ticks = c->user + c->system;
     format_text(path, sizeof path, "/proc/%u/cgroup", c->pid);
-    struct daemon_cgroup group =
-        daemon_cgroup_parse(os_read_text(path, text, sizeof text));
+    struct cgroup_names group = cgroup_names_parse(os_read_text(path, text, sizeof text));
     d->time = time;
     d->service = arena_str(a, group.service);
     d->container = arena_str(a, group.container);

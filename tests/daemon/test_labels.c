@@ -1,48 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labels from the paths of control groups. */
+/* Labels of processes. */
 #include "daemon/labels.h"
 #include "os/proc.h"
 #include "unit.h"
 #include <unistd.h>
-
-#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-
-static const struct {
-    const char *text, *service, *container, *pod;
-} cases[] = {
-    {"0::/\n", "", "", ""},
-    {"", "", "", ""},
-    {"0::/system.slice/ssh.service\n", "ssh.service", "", ""},
-    {"0::/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.service",
-     "app-x.service", "", ""},
-    {"12:pids:/system.slice/cron.service\n1:name=systemd:/system.slice/cron.service\n",
-     "cron.service", "", ""},
-    {"0::/system.slice/docker-" ID ".scope\n", "", "0123456789ab", ""},
-    {"4:cpu:/docker/" ID "\n", "", "0123456789ab", ""},
-    {"0::/machine.slice/libpod-" ID ".scope/container\n", "", "0123456789ab", ""},
-    {"0::/x" ID "\n", "", "", ""},
-    {"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod12_34.slice/"
-     "cri-containerd-" ID ".scope\n",
-     "", "0123456789ab", "12_34"},
-    {"3:cpu:/kubepods/besteffort/podab-cd/" ID "\n", "", "0123456789ab", "ab-cd"},
-};
-
-static void assert_text(struct str got, const char *expected)
-{
-    assert_int_equal(got.len, strlen(expected));
-    assert_memory_equal(got.ptr, expected, got.len);
-}
-
-static void control_groups_name_services_and_containers(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct daemon_cgroup c = daemon_cgroup_parse(str_of(cases[i].text));
-        assert_text(c.service, cases[i].service);
-        assert_text(c.container, cases[i].container);
-        assert_text(c.pod, cases[i].pod);
-    }
-}
 
 static void two_builders_have_their_own_sets(void **state)
 {
@@ -104,7 +65,6 @@ static void identities_differ(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(control_groups_name_services_and_containers),
         cmocka_unit_test(two_builders_have_their_own_sets),
         cmocka_unit_test(processes_are_read_once),
         cmocka_unit_test(identities_differ),
