@@ -21,6 +21,21 @@ double engine_live_elapsed(const struct engine_live *l)
     return to > l->last.to ? (double)(to - l->last.to) / NS : 0;
 }
 
+/* Samples that are shown lose weight at each refresh, and so does the time that they cover. */
+static void update_cpus(struct engine_live *l, double seconds)
+{
+    const struct perf_sampler_settings *set = &l->settings.record.sampler;
+    const struct record_event *e = &set->events.items[0];
+    uint32_t rate = e->rate ? e->rate : e->period ? 0 : set->rate;
+    double part = l->samples.zero || !l->samples.shown ? 0 : LIVE_SAMPLES_DECAY;
+    uint64_t taken = l->samples.taken - (l->samples.with_idle ? 0 : l->samples.idle);
+    l->shown_samples = l->shown_samples * part + (double)taken;
+    l->shown_seconds = l->shown_seconds * part + seconds;
+    l->cpus = rate && l->shown_seconds > 0 && perf_sampler_counts_time(e)
+                  ? l->shown_samples / rate / l->shown_seconds
+                  : 0;
+}
+
 /* When the sampled processes end, the last refresh is early: its samples are added to
  * the samples of the preceding refresh. */
 static void update_rate(struct engine_live *l, double delay)
@@ -31,6 +46,7 @@ static void update_rate(struct engine_live *l, double delay)
     bool early = engine_live_elapsed(l) < delay && l->last.from < l->last.to;
     l->rate_samples = now.samples + (early ? l->last.samples : 0);
     l->rate_seconds = (double)(now.to - (early ? l->last.from : now.from)) / NS;
+    update_cpus(l, (double)(now.to - now.from) / NS);
     l->last = now;
 }
 
@@ -102,6 +118,7 @@ bool engine_live_run(struct engine_live *l, const struct engine_report *report,
             return false;
         if (!l->restarts)
             return true;
+        l->shown_samples = l->shown_seconds = 0;
         if (!record_live_begin(&l->record, err))
             return false;
     }

@@ -41,8 +41,13 @@ struct engine_live {
     uint64_t rate_samples;
     double rate_seconds;
 
+    /* The CPU time of samples.shown per second, with the weights of its samples: 1.5 is one CPU
+     * and a half. 0: unknown, because the event does not sample CPU time at a rate. */
+    double cpus;
+
     /* Private. */
     struct engine_live_span last;
+    double shown_samples, shown_seconds; /* in samples.shown */
     bool restarts;
 };
 

@@ -8,7 +8,10 @@
 #define CALLERS_DEPTH 24
 #define CALLERS_SHARE 0.02 /* of the function's total; callers with less are left out */
 
-const char *const live_sorts[] = {"self", "total", "name", "module", NULL};
+const char *const live_sorts[] = {"self",  "total", "name", "module",
+                                  "ready", "waits", NULL};
+const char *const live_groups[] = {"function", "process",   "thread",
+                                   "service",  "container", NULL};
 
 /* --- Selection ------------------------------------------------------------------------- */
 
@@ -17,7 +20,7 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-static bool has_part(struct str text, const char *part)
+bool live_rows_has_part(struct str text, const char *part)
 {
     size_t length = strlen(part);
     for (size_t at = 0; at + length <= text.len; at++) {
@@ -40,21 +43,21 @@ static bool is_selected(const struct live_row *row, double all,
     struct str module = str_head(row->module, LIVE_MODULE_MAX - 1);
     if (request->module[0] && !str_equal(module, str_of(request->module)))
         return false;
-    return !request->filter[0] || has_part(row->name, request->filter) ||
-           has_part(row->module, request->filter);
+    return !request->filter[0] || live_rows_has_part(row->name, request->filter) ||
+           live_rows_has_part(row->module, request->filter);
 }
 
-static bool is_expanded(const struct live_row *row, const struct live_request *request)
+bool live_rows_expanded(const struct live_request *request, uint64_t key)
 {
     for (size_t i = 0; i < request->expanded_count; i++)
-        if (request->expanded[i] == row->key)
+        if (request->expanded[i] == key)
             return true;
     return request->expand_all;
 }
 
 /* --- Rows -------------------------------------------------------------------------- */
 
-static struct live_row *new_row(struct live_rows *r)
+struct live_row *live_rows_add(struct live_rows *r)
 {
     if (!ARRAY_RESERVE(&r->arena, r->items, r->cap, r->count + 1))
         return NULL;
@@ -86,7 +89,7 @@ static bool add_callers(struct live_rows *r, struct chain_trees *graphs, uint32_
             i = node->end;
             continue;
         }
-        struct live_row *row = node->depth > 1 ? new_row(r) : NULL; /* 1: itself */
+        struct live_row *row = node->depth > 1 ? live_rows_add(r) : NULL; /* 1: itself */
         if (row) {
             name_row(r, b, node->symbol, row);
             row->depth = node->depth - 1;
@@ -146,7 +149,7 @@ static bool add_rows(struct live_rows *r, const struct breakdown *b,
     }
     for (size_t i = 0; ok && order && i < count; i++) {
         const struct breakdown_row *of = &b->rows[order[i]];
-        struct live_row *row = new_row(r);
+        struct live_row *row = live_rows_add(r);
         if (!row)
             break;
         name_row(r, b, (uint32_t)breakdown_value(b, of, KEY_SYM), row);
@@ -154,7 +157,7 @@ static bool add_rows(struct live_rows *r, const struct breakdown *b,
         row->total = of->total;
         if (!is_selected(row, r->total, request))
             r->count--;
-        else if (is_expanded(row, request))
+        else if (live_rows_expanded(request, row->key))
             ok = add_callers(r, &graphs, order[i], err);
     }
     chain_trees_deinit(&graphs);

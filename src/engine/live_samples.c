@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/live_samples.h"
 
-/* The part of its weight that a sample keeps at a refresh, as in perf top. */
-#define DECAY 0.875
 /* Below this part of the largest weight a sample is dropped: after about 20 refreshes. */
 #define DROPPED 0.05
 
@@ -71,7 +69,7 @@ static void age(struct live_samples *live)
         return;
     for (size_t i = 0; !live->zero && i < raw->sample_count; i++) {
         struct sample s = raw->samples[i];
-        s.weight *= DECAY;
+        s.weight *= LIVE_SAMPLES_DECAY;
         if (s.weight < DROPPED * live->largest)
             continue;
         s.stack = copy_stack(&aged, raw, s.stack);

@@ -11,6 +11,9 @@
 
 #include "import/perf_data/recording.h"
 
+/* The part of its weight that a sample keeps at a refresh, as in perf top. */
+#define LIVE_SAMPLES_DECAY 0.875
+
 /* All zero is a valid start. The caller may set zero and with_idle at any time. */
 struct live_samples {
     bool zero;      /* every refresh drops all samples */

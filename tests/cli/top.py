@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""top.py STOKE PID: runs stoke top on a pseudo-terminal, presses keys, and reports errors.
+"""top.py STOKE PID PID: runs stoke top on a pseudo-terminal, presses keys, and reports errors.
 
 The terminal type is defined by this test (with tic). It has only four commands, so the content of
 the screen is easy to find."""
@@ -140,8 +140,47 @@ BOXES = r".*middle.*\n.*leaf"
 UP, DOWN, LEFT = "\x1bOA", "\x1bOB", "\x1bOD"
 
 
+def tasks(stoke, pid, env):
+    """The views by process, thread, service and container, of tests/cli/two_threads.c."""
+    top = Top(100, 24, [stoke, "top", "-p", pid, "-F", "999", "-d", "0.3"], env)
+    figures = r" +[0-9.]+% +[0-9.]+% +[0-9.]+%  "
+    top.see("functions", r"\*self +total  function")
+    top.keys("b")
+    top.see("processes", r"^ +\*cpu +ready +waits +process +id, parts\n"
+            rf"{figures}\+ two_threads +{pid}, 2 threads$")
+    top.keys("e")
+    top.see("threads of the process", rf"- two_threads +{pid}, 2 threads\n"
+            rf"{figures} +two_threads +{pid}\n +0.00% +[0-9.]+% +[0-9.]+% +waiter +\d+$")
+    top.keys("oo")
+    top.see("the thread that waits most",
+            r"cpu +ready +\*waits[^\n]*\n.* threads\n.* waiter +\d+\n.* two_threads ")
+    top.keys("d")
+    top.see("no module", r"^only functions have this; b shows them$")
+    top.keys("h")
+    top.see("help", r"^  b +by process")
+    top.keys("q")
+    top.see("the table after the help", r" waiter +\d+\n.* two_threads ")
+    top.keys("b")
+    top.see("threads", rf"\*cpu +ready +waits +thread +id.*\n.* two_threads +{pid}\n.* waiter ")
+    top.keys("/WAIT\r")
+    top.see("one thread", r"id, parts\n.* waiter +\d+\n\n")
+    top.keys("\x1bb")
+    top.see("services", r"waits +service +id.*\n.*%  \+ .* 1 process$")
+    top.keys("E")
+    top.see("all levels", rf"- .* 1 process\n.* - two_threads +{pid}, 2 threads\n.* two_threads ")
+    top.keys("b")
+    top.see("containers", r"waits +container +id.*\n.*%  \+ .* 1 process$")
+    top.keys("b")
+    top.see("functions again", r"\*self +total  function")
+    top.keys("q")
+    top.read(5)
+    status = os.waitstatus_to_exitcode(os.waitpid(top.pid, 0)[1])
+    if status != 0:
+        sys.exit(f"it ended with {status}")
+
+
 def main():
-    stoke, pid = sys.argv[1:3]
+    stoke, pid, two_threads = sys.argv[1:4]
     subprocess.run(["tic", "-o", "terminals", "-"], input=TERMINAL.encode(), check=True)
     env = dict(os.environ, TERM="stoke-test", TERMINFO=os.path.abspath("terminals"),
                LC_ALL="C.UTF-8")
@@ -188,8 +227,10 @@ def main():
         if "leaf" not in rows or ("e\\x1b[31mvil" in rows) == few or "\x1b" in table:
             sys.exit(f"perf.hist.{number}:\n{table}")
     top.keys("h")
-    top.see("help", r"^  q +quit$")
-    top.keys("hD0.2\r")
+    top.see("help", r"^  q +quit; here: back to the table$")
+    top.keys("q")
+    top.see("the table after the help", r"^ *[0-9.]+% +[0-9.]+%  leaf +load$")
+    top.keys("D0.2\r")
     top.keys("g")
     top.see("boxes", r"^all\nload\n(.*\n)*.*main.*\n" + BOXES)
     top.see("shares", r"^all  total 100.00%")
@@ -201,7 +242,7 @@ def main():
     top.size(60, 20)
     os.kill(top.pid, signal.SIGWINCH)
     top.screen.resize(60, 20)
-    top.see("a smaller terminal", r"^q quit  h help  g flames")
+    top.see("a smaller terminal", r"^q quit  h help  b by process")
     top.keys("\x1b")
     top.keys("p")
     top.see("paused", r"paused")
@@ -223,6 +264,7 @@ def main():
     status = os.waitstatus_to_exitcode(os.waitpid(top.pid, 0)[1])
     if status != 0 or top.screen.colours:
         sys.exit(f"NO_COLOR: {top.screen.colours} colours, status {status}")
+    tasks(stoke, two_threads, env)
 
 
 main()

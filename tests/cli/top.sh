@@ -45,6 +45,16 @@ says '^    self  \*total  function' out
 says_not 'kernel.kallsyms' out
 sees '  main  *load$' -p $load -n 1 -d 0.4 -g dwarf -e cpu-clock:u
 
+# By process: the rest of the time of its thread, which never waits, it is ready.
+sees "  load  *$load\$" -p $load --by process -n 2 -d 0.5
+says '^    \*cpu   ready   waits    process  *id, parts$' out
+[ "$(grep -c '%' out)" = 4 ] || fail "there are other processes: $(cat out)"
+tail -n 2 out | awk '/ load / { exit !($1 + $2 > 50 && $1 + $2 < 150) }' ||
+    fail "the process was neither running nor ready: $(cat out)"
+sees "  load  *$load\$" -p $load --by thread -n 1 -d 0.5 --sort name
+sees '%  + .* process' -p $load --by container --sort waits -n 1 -d 0.5
+sees '^  *share  *ready' -p $load --by service --sort name -n 1 -d 0.3 -e page-faults
+
 # none_higher DELAY: checks that no table in ./out has a higher rate than a thread with 499 samples
 # per second of its own clock can have, plus a sample at each end of the delay.
 none_higher() {
@@ -130,6 +140,8 @@ refused() {
 refused 'cannot be combined with single' -a -p $load
 refused 'leaves nothing to sample' --all-user --all-kernel -p $load
 refused 'leaves nothing to show' -K -U -p $load
+refused 'a function has no waits to sort by' --sort waits -p $load
+refused 'a process has no module to sort by' --by process --sort module -p $load
 status 0 stoke top -p $load -C 0-0 -i -n 1 -d 0.3 -g dwarf,4096 --all-user
 says " Hz, load " out
 status 0 stoke top --list-events
@@ -171,4 +183,7 @@ ldd "$(command -v stoke)" | grep -q ncurses || {
     echo "skipped: built without ncurses"
     exit 77
 }
-python3 "$TESTS/cli/top.py" "$(command -v stoke)" $load || fail "on a terminal"
+cc -O1 "$TESTS/cli/two_threads.c" -o two_threads -lpthread
+./two_threads &
+trap 'kill $load $! 2>/dev/null || :' EXIT
+python3 "$TESTS/cli/top.py" "$(command -v stoke)" $load $! || fail "on a terminal"

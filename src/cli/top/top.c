@@ -28,7 +28,7 @@ struct top_settings {
     struct sampling_settings sampling;
     int64_t refreshes, rows;
     double delay;
-    int sort;
+    int by, sort;
     bool plain, flame, zero, no_kernel, no_user;
 };
 
@@ -44,7 +44,12 @@ static const struct option top_options[] = {
     {0}};
 
 static const struct option shown_options[] = {
-    {"sort", 's', "COLUMN", "sort by self (default), total, name or module",
+    {"by", 0, "WHAT", "rows: function (default), process, thread, service or container",
+     OPTION_CHOICE, OFF(by), live_groups},
+    {"sort", 's', "COLUMN",
+     "sort by self (default; with --by the CPU time), total, name or module; with --by "
+     "also "
+     "ready or waits",
      OPTION_CHOICE, OFF(sort), live_sorts},
     {"flame", 0, NULL, "begin with the flame view", OPTION_FLAG, OFF(flame)},
     {"hide-kernel", 'K', NULL, "hide kernel functions", OPTION_FLAG, OFF(no_kernel)},
@@ -70,6 +75,7 @@ struct top {
     struct output out; /* of printed tables */
     char target[128], cache[4096];
     struct record_threads threads;
+    struct live_task_targets tasks;
     int64_t refreshes;
     bool on_screen, ends, failed;
     struct error err;
@@ -77,8 +83,21 @@ struct top {
 
 /* --- Targets and sampling ---------------------------------------------------------- */
 
+static bool check_sort(const struct top_settings *s, struct error *err)
+{
+    bool of_tasks = s->sort == LIVE_BY_READY || s->sort == LIVE_BY_WAITS;
+    bool of_functions = s->sort == LIVE_BY_TOTAL || s->sort == LIVE_BY_MODULE;
+    if (!(s->by == LIVE_FUNCTIONS ? of_tasks : of_functions))
+        return true;
+    error_set(err, "a %s has no %s to sort by", live_groups[s->by], live_sorts[s->sort]);
+    return error_hint(err, s->by == LIVE_FUNCTIONS ? "--by process has ready and waits"
+                                                   : "self, ready, waits or name");
+}
+
 static bool check_shown(const struct top_settings *s, struct error *err)
 {
+    if (!check_sort(s, err))
+        return false;
     if (!s->no_kernel || !s->no_user)
         return true;
     error_set(err, "-K with -U leaves nothing to show");
@@ -117,6 +136,13 @@ static bool find_targets(struct top *t, struct error *err)
         return false;
     record->pids = targets->pids.items;
     record->pid_count = targets->pids.count;
+    const struct record_targets *found = &record->sampler.targets;
+    t->tasks = (struct live_task_targets){.everyone = found->everyone && !found->cgroup &&
+                                                      !found->cpus,
+                                          .pids = targets->pids.items,
+                                          .pid_count = targets->pids.count,
+                                          .tids = t->threads.items,
+                                          .tid_count = t->threads.count};
     name_target(t);
     return true;
 }
@@ -179,6 +205,13 @@ static bool print(struct top *t, struct error *err)
     return ok || error_set(err, "cannot write the table: %s", strerror(errno));
 }
 
+static bool read_tasks(struct top *t)
+{
+    return !top_view_has_tasks(&t->view) ||
+           live_tasks_read(&t->view.tasks, &t->tasks, t->live.samples.shown,
+                           os_clock_monotonic(), &t->err);
+}
+
 static bool refresh(struct top *t, unsigned reasons)
 {
     note_facts(t, reasons);
@@ -187,7 +220,8 @@ static bool refresh(struct top *t, unsigned reasons)
         return false;
     t->view.facts.samples = t->live.rate_samples;
     t->view.facts.seconds = t->live.rate_seconds;
-    if (!top_view_update(&t->view, &t->err))
+    t->view.facts.cpus = t->live.cpus;
+    if (!read_tasks(t) || !top_view_update(&t->view, &t->err))
         return false;
     if (t->on_screen)
         return true;
@@ -203,7 +237,9 @@ static bool take_keys(struct top *t, bool *any)
         if (!top_view_key(&t->view, key, &t->err))
             return false;
     }
-    return true;
+    if (!*any || !top_view_has_tasks(&t->view) || t->view.tasks.time)
+        return true;
+    return read_tasks(t) && top_view_update(&t->view, &t->err);
 }
 
 /* Handles keys, and refreshes when it is time. */
@@ -239,6 +275,10 @@ static bool turn(void *context, unsigned reasons, int *next)
 static bool run(struct top *t, struct error *err)
 {
     bool ok = engine_live_open(&t->live, err);
+    if (ok && !read_tasks(t)) {
+        *err = t->err;
+        ok = false;
+    }
     if (ok && t->on_screen) {
         ok = os_screen_open(err);
         if (ok) {
@@ -274,7 +314,8 @@ static void prepare(struct top *t, const struct top_settings *s)
     t->view = (struct top_view){.samples = &t->live.samples,
                                 .delay = s->delay,
                                 .flame = s->flame,
-                                .request = {.sort = (enum live_sort)s->sort,
+                                .request = {.by = (enum live_group)s->by,
+                                            .sort = (enum live_sort)s->sort,
                                             .no_kernel = s->no_kernel,
                                             .no_user = s->no_user}};
 }
@@ -332,10 +373,11 @@ static const struct top_settings top_defaults = {
 
 const struct command command_top = {
     .name = "top",
-    .summary = "which functions run now, as a table or a live flame graph",
+    .summary = "which functions and processes run now, as a table or a live flame graph",
     .usage = "[OPTION...]",
     .examples = "  stoke top\n"
                 "  stoke top -p 412 -F 999\n"
+                "  stoke top --by service\n"
                 "  stoke top -n 3 -d 1 > tables\n",
     .groups = top_groups,
     .settings_size = sizeof(struct top_settings),

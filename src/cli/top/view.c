@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/number.h"
 #include "base/visible.h"
+#include "cli/top/rows.h"
 #include "os/file.h"
 #include "os/screen.h"
 
@@ -10,7 +11,20 @@
 #define HOT 5.0
 #define WARM 0.5
 
-#define NAME_FROM 18u /* the first column of names, after two shares */
+static bool make_rows(struct top_view *v, const struct profile *p, struct error *err)
+{
+    if (v->flame)
+        return top_flame_init(&v->flames, p, err);
+    return top_view_has_tasks(v)
+               ? live_tasks_rows(&v->tasks, &v->rows, p, &v->request, err)
+               : live_rows_init(&v->rows, p, &v->request, err);
+}
+
+/* Whether the row can be found again after a refresh: a caller occurs in several rows. */
+static bool has_key(const struct top_view *v, size_t row)
+{
+    return top_view_has_tasks(v) || v->rows.items[row].depth == 0;
+}
 
 bool top_view_update(struct top_view *v, struct error *err)
 {
@@ -18,11 +32,10 @@ bool top_view_update(struct top_view *v, struct error *err)
     live_rows_deinit(&v->rows);
     top_flame_deinit(&v->flames);
     v->laid_out = 0;
-    if (!(v->flame ? top_flame_init(&v->flames, p, err)
-                   : live_rows_init(&v->rows, p, &v->request, err)))
+    if (!make_rows(v, p, err))
         return false;
     for (size_t i = 0; v->chosen_key && i < v->rows.count; i++)
-        if (v->rows.items[i].depth == 0 && v->rows.items[i].key == v->chosen_key)
+        if (has_key(v, i) && v->rows.items[i].key == v->chosen_key)
             v->chosen = i;
     if (v->chosen >= v->rows.count)
         v->chosen = v->rows.count ? v->rows.count - 1 : 0;
@@ -33,14 +46,10 @@ void top_view_deinit(struct top_view *v)
 {
     live_rows_deinit(&v->rows);
     top_flame_deinit(&v->flames);
+    live_tasks_deinit(&v->tasks);
 }
 
 /* --- Lines ------------------------------------------------------------------------- */
-
-static double percent(double part, double whole)
-{
-    return whole > 0 ? 100 * part / whole : 0;
-}
 
 /* "cpu-clock 99 Hz, all CPUs: 412 samples a second, 3 lost, 61% idle; decaying" */
 static void write_head(const struct top_view *v, struct output *out)
@@ -54,7 +63,7 @@ static void write_head(const struct top_view *v, struct output *out)
                       f->target);
     output_fixed(out, f->seconds > 0 ? (double)f->samples / f->seconds : 0, 0);
     output_format(out, " samples/s, %llu lost, ", (unsigned long long)f->lost);
-    output_fixed(out, percent(idle, taken), 0);
+    output_fixed(out, top_percent(idle, taken), 0);
     output_text(out, "% idle; ");
     output_text(out, v->paused          ? "paused"
                      : f->gone          ? "it has ended"
@@ -83,66 +92,16 @@ static void write_head(const struct top_view *v, struct output *out)
         output_text(out, v->request.no_kernel ? "; no kernel" : "; no user code");
 }
 
-/* "  12.34%" in 8 columns, or blanks. */
-static void write_share(struct output *out, double part, double whole, bool there)
-{
-    char text[NUMBER_TEXT_MAX];
-    size_t length = there ? number_write_fixed(percent(part, whole), 2, text) : 0;
-    for (size_t i = length + there; i < 8; i++)
-        output_char(out, ' ');
-    output_bytes(out, text, length);
-    if (there)
-        output_char(out, '%');
-}
-
-static void write_blanks(struct output *out, size_t count)
-{
-    while (count--)
-        output_char(out, ' ');
-}
-
-/* Writes a row in the given number of columns: the name, then the module, which has a
- * third of the width after the shares. */
-static void write_row(const struct top_view *v, const struct live_row *row,
-                      size_t columns, struct output *out)
-{
-    size_t rest = columns > NAME_FROM + 8 ? columns - NAME_FROM : 8, module = rest / 3;
-    size_t indent = row->depth < rest / 4 ? row->depth : rest / 4, used = 2 * indent;
-    write_share(out, row->self, v->rows.total, row->depth == 0);
-    write_share(out, row->total, v->rows.total, true);
-    write_blanks(out, 2 + 2 * indent);
-    if (row->depth)
-        output_text(out, "< ");
-    used += row->depth ? 2 : 0;
-    if (used < rest - module)
-        used += visible_print_cut(out, row->name, rest - module - used);
-    write_blanks(out, rest - module > used ? rest - module - used : 0);
-    output_text(out, "  ");
-    visible_print_cut(out, row->module, module > 2 ? module - 2 : 1);
-}
-
-static void write_titles(const struct top_view *v, size_t columns, struct output *out)
-{
-    static const char *const marks[] = {"self", "total", "function", "module"};
-    size_t rest = columns > NAME_FROM + 8 ? columns - NAME_FROM : 8, module = rest / 3;
-    const char *by = marks[v->request.sort];
-    output_format(out, "%8s%8s  %s", by == marks[0] ? "*self" : "self",
-                  by == marks[1] ? "*total" : "total",
-                  by == marks[2] ? "*function" : "function");
-    write_blanks(out, rest - module - (by == marks[2] ? 9 : 8) + 2);
-    output_text(out, by == marks[3] ? "*module" : "module");
-}
-
 void top_view_print(const struct top_view *v, size_t rows, size_t columns,
                     struct output *out)
 {
     output_text(out, "# ");
     write_head(v, out);
     output_text(out, "\n");
-    write_titles(v, columns, out);
+    top_titles_write(v, columns, out);
     output_text(out, "\n");
     for (size_t i = 0; i < v->rows.count && i < rows; i++) {
-        write_row(v, &v->rows.items[i], columns, out);
+        top_row_write(v, &v->rows.items[i], columns, out);
         output_text(out, "\n");
     }
     output_text(out, "\n");
@@ -156,7 +115,7 @@ static void draw_line(struct output *out, unsigned row, unsigned column, unsigne
 {
     struct output line = OUTPUT_BUFFER;
     size_t used = visible_print_cut(&line, output_contents(out), columns);
-    write_blanks(&line, columns > used ? columns - used : 0);
+    top_blanks(&line, columns > used ? columns - used : 0);
     os_screen_text(row, column, output_contents(&line), style);
     output_deinit(&line);
     out->used = 0;
@@ -165,7 +124,7 @@ static void draw_line(struct output *out, unsigned row, unsigned column, unsigne
 static unsigned row_style(const struct top_view *v, size_t i)
 {
     const struct live_row *row = &v->rows.items[i];
-    double share = percent(row->depth ? row->total : row->self, v->rows.total);
+    double share = top_percent(row->depth ? row->total : row->self, v->rows.total);
     unsigned chosen = i == v->chosen ? OS_STYLE_SELECTED : 0;
     if (row->depth)
         return OS_STYLE_FAINT | chosen;
@@ -179,7 +138,7 @@ static void draw_table(struct top_view *v, unsigned columns, unsigned rows)
     struct output out = OUTPUT_BUFFER;
     unsigned top = v->no_titles ? 1 : 2;
     size_t fit = rows > top + 1 ? rows - top - 1 : 1;
-    write_titles(v, columns, &out);
+    top_titles_write(v, columns, &out);
     if (!v->no_titles)
         draw_line(&out, 1, 0, columns, OS_STYLE_HEAD);
     out.used = 0;
@@ -188,7 +147,7 @@ static void draw_table(struct top_view *v, unsigned columns, unsigned rows)
     if (v->chosen >= v->first + fit)
         v->first = v->chosen - fit + 1;
     for (size_t i = 0; i < fit && v->first + i < v->rows.count; i++) {
-        write_row(v, &v->rows.items[v->first + i], columns, &out);
+        top_row_write(v, &v->rows.items[v->first + i], columns, &out);
         draw_line(&out, top + (unsigned)i, 0, columns, row_style(v, v->first + i));
     }
     output_deinit(&out);
@@ -243,9 +202,9 @@ static void draw_flame(struct top_view *v, unsigned columns, unsigned rows)
         double all = f->tree.nodes[0].total;
         output_str(&out, box_label(v, f->chosen));
         output_text(&out, "  total ");
-        output_fixed(&out, percent(node->total, all), 2);
+        output_fixed(&out, top_percent(node->total, all), 2);
         output_text(&out, "%  self ");
-        output_fixed(&out, percent(node->self, all), 2);
+        output_fixed(&out, top_percent(node->self, all), 2);
         output_text(&out, "%");
         draw_line(&out, rows - 2, 0, columns, OS_STYLE_HEAD);
     }
@@ -253,14 +212,16 @@ static void draw_flame(struct top_view *v, unsigned columns, unsigned rows)
 }
 
 static const char *const help_lines[] = {
-    "q            quit",
+    "q            quit; here: back to the table",
     "h ? F1       this help",
     "arrows       up and down in the table, around in the flame view; Space: a page",
-    "e + Enter    callers of the function; E: of all functions; C: hide them",
+    "b            by process, thread, service, container; functions again",
+    "e + Enter    callers of the function, threads of the process; E: all; C: none",
     "d  k         show only the module of the row; only the kernel; again: all",
     "/            only functions and modules with ... in their names; Escape: all",
     "K  U         hide kernel functions, user functions",
-    "o            next sort order: self, total, function, module",
+    "o            next sort order: self, total, function, module; cpu, ready, waits, "
+    "name",
     "H            show or hide the column titles",
     "z  Z         start each refresh at zero, or decay; clear all counts",
     "f  p         pause, continue",
@@ -297,8 +258,8 @@ static void draw_foot(const struct top_view *v, unsigned columns, unsigned rows)
     else if (v->said[0])
         output_text(&out, v->said);
     else
-        output_text(&out, "q quit  h help  g flames  / filter  o order  e callers  "
-                          "d module  z zero  f pause  D delay");
+        output_text(&out, "q quit  h help  b by process  g flames  / filter  o order  "
+                          "e callers  d module  z zero  f pause");
     draw_line(&out, rows - 1, 0, columns,
               v->prompt || v->said[0] ? OS_STYLE_HEAD : OS_STYLE_FAINT);
     output_deinit(&out);
@@ -327,11 +288,11 @@ void top_view_draw(struct top_view *v)
 
 /* --- Keys -------------------------------------------------------------------------- */
 
-static void toggle_callers(struct top_view *v)
+static void toggle_parts(struct top_view *v)
 {
     struct live_request *w = &v->request;
     size_t at = v->chosen, most = sizeof w->expanded / sizeof *w->expanded;
-    while (at && v->rows.items[at].depth)
+    while (at && !has_key(v, at))
         at--;
     if (at >= v->rows.count)
         return;
@@ -347,12 +308,19 @@ static void toggle_callers(struct top_view *v)
     w->expanded[w->expanded_count++] = key;
 }
 
+static void say_functions_only(struct top_view *v)
+{
+    format_text(v->said, sizeof v->said, "only functions have this; b shows them");
+}
+
 /* Shows only the module of the selected row; if that is already the case, all
  * modules. */
 static void zoom_module(struct top_view *v)
 {
     struct live_request *w = &v->request;
-    if (w->module[0])
+    if (top_view_has_tasks(v))
+        say_functions_only(v);
+    else if (w->module[0])
         w->module[0] = 0;
     else if (v->chosen < v->rows.count)
         format_text(w->module, sizeof w->module, "%.*s",
@@ -367,7 +335,7 @@ static void move_row(struct top_view *v, long by)
     to = to > last ? last : to;
     v->chosen = to < 0 ? 0 : (size_t)to;
     v->chosen_key = 0;
-    if (v->chosen < v->rows.count && v->rows.items[v->chosen].depth == 0)
+    if (v->chosen < v->rows.count && has_key(v, v->chosen))
         v->chosen_key = v->rows.items[v->chosen].key;
     if (v->chosen == 0)
         v->chosen_key = 0; /* selects the first row again */
@@ -457,7 +425,7 @@ static bool table_key(struct top_view *v, int key)
     case 'e':
     case '+':
     case OS_KEY_ENTER:
-        toggle_callers(v);
+        toggle_parts(v);
         return true;
     case 'E':
     case 'C':
@@ -508,6 +476,43 @@ static void prompt_key(struct top_view *v, int key)
         memcpy(v->typed + used, (char[2]){(char)key, 0}, 2);
 }
 
+/* The next order that the rows have. */
+static void next_sort(struct live_request *w)
+{
+    static const enum live_sort of_tasks[] = {
+        [LIVE_BY_SELF] = LIVE_BY_READY,
+        [LIVE_BY_READY] = LIVE_BY_WAITS,
+        [LIVE_BY_WAITS] = LIVE_BY_NAME,
+    };
+    if (w->by == LIVE_FUNCTIONS)
+        w->sort = w->sort == LIVE_BY_MODULE ? LIVE_BY_SELF : w->sort + 1;
+    else
+        w->sort = w->sort == LIVE_BY_NAME ? LIVE_BY_SELF : of_tasks[w->sort];
+}
+
+static void next_group(struct top_view *v)
+{
+    struct live_request *w = &v->request;
+    w->by = w->by == LIVE_CONTAINERS ? LIVE_FUNCTIONS : w->by + 1;
+    w->sort = LIVE_BY_SELF;
+    w->expand_all = false;
+    w->expanded_count = 0;
+    v->flame = false;
+    v->chosen = v->first = 0;
+    v->chosen_key = 0;
+}
+
+/* Kernel code or user code only, or all again. */
+static void toggle_code(struct top_view *v, bool *hidden, bool *other)
+{
+    if (top_view_has_tasks(v)) {
+        say_functions_only(v);
+        return;
+    }
+    *hidden = !*hidden;
+    *other = false;
+}
+
 /* Keys that work in both views; false for other keys. */
 static bool common_key(struct top_view *v, int key)
 {
@@ -547,16 +552,17 @@ static bool common_key(struct top_view *v, int key)
         ask(v, TOP_ASKS_FILTER);
         break;
     case 'o':
-        w->sort = w->sort == LIVE_BY_MODULE ? LIVE_BY_SELF : w->sort + 1;
+        next_sort(w);
+        break;
+    case 'b':
+        next_group(v);
         break;
     case 'K':
-        w->no_kernel = !w->no_kernel;
-        w->no_user = false;
+        toggle_code(v, &w->no_kernel, &w->no_user);
         break;
     case 'U':
     case 'k': /* kernel code only */
-        w->no_user = !w->no_user;
-        w->no_kernel = false;
+        toggle_code(v, &w->no_user, &w->no_kernel);
         break;
     default:
         return key == OS_KEY_RESIZED;
@@ -569,7 +575,7 @@ bool top_view_key(struct top_view *v, int key, struct error *err)
     v->said[0] = 0;
     if (v->prompt)
         prompt_key(v, key);
-    else if (v->help && key != 'q')
+    else if (v->help)
         v->help = false;
     else if (!common_key(v, key)) {
         if (!v->flame && !table_key(v, key))

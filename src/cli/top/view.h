@@ -6,7 +6,7 @@
 
 #include "cli/top/flame.h"
 #include "engine/live.h"
-#include "engine/live_rows.h"
+#include "engine/live_tasks.h"
 
 /* The contents of the first line. */
 struct top_facts {
@@ -17,6 +17,7 @@ struct top_facts {
     uint64_t lost_before; /* value at the last refresh */
     uint64_t samples;     /* for the rate: number of samples in `seconds` */
     double seconds;       /* 0: unknown */
+    double cpus;          /* that the samples use; 0: unknown */
     bool gone;            /* all targets have ended */
 };
 
@@ -31,7 +32,8 @@ struct top_view {
     bool clears; /* the next refresh drops all samples */
     enum top_prompt prompt;
     char typed[LIVE_FILTER_MAX];
-    char said[256]; /* the result of the last key; or empty */
+    char said[256];          /* the result of the last key; or empty */
+    struct live_tasks tasks; /* read by the caller while top_view_has_tasks */
     struct live_rows rows;
     struct top_flame flames;
     struct flame_path zoom, chosen_box;
@@ -40,6 +42,12 @@ struct top_view {
     size_t chosen, first; /* the selected row, and the first row on the screen */
     uint64_t chosen_key;
 };
+
+/* Whether rows are processes, threads, services or containers. */
+static inline bool top_view_has_tasks(const struct top_view *v)
+{
+    return v->request.by != LIVE_FUNCTIONS;
+}
 
 /* Makes the rows and boxes of the last refresh. */
 bool top_view_update(struct top_view *v, struct error *err);
