@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "os/machine.h"
+#include "os/restriction.h"
 #include "os/shared_memory.h"
 #include "resolve/namer.h"
 #include <string.h>
@@ -360,6 +361,7 @@ static int answer_all(void *context)
                                  .no_lines = true,
                                  .threads = 1};
     os_run_in_background();
+    os_thread_restrict();
     for (size_t i = 1; i <= n->file_count; i++) {
         n->answers->file = (uint32_t)i;
         if (n->files[i].pending_count && !is_of_kernel(&n->files[i]) &&

@@ -35,7 +35,7 @@ struct event_source_request {
     bool on[EVENT_SOURCE_COUNT];
     const char *interpreter; /* the only one whose frames are read; NULL: all */
     /* The interpreters' stacks at little cost: read by the kernel only, and of a process from
-     * its second sample on. */
+     * its second sample on. A child process reads their files. */
     bool interpreters_by_kernel;
     uint64_t least_wait; /* ns: of long_waits, which finds no shorter ones */
 };

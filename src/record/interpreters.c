@@ -732,6 +732,7 @@ static bool prepare(void *state, struct event_source_setup *setup, struct error 
                                       .only = setup->request->interpreter,
                                       .by_frame_pointers = stacks == RECORD_STACKS_FP,
                                       .ended = OUTPUT_BUFFER};
+    runtimes_init(&s->runtimes, setup->request->interpreters_by_kernel);
     s->processes = calloc(s->pid_limit, sizeof(*s->processes));
     s->queues = calloc(s->cpu_count, sizeof *s->queues);
     if (!s->processes || !s->queues || !strings_init(&s->paths, &s->arena))

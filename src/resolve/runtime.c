@@ -5,105 +5,29 @@
 #include "os/inspect.h"
 #include "os/mapping.h"
 #include "os/proc.h"
-#include "resolve/mapped_file.h"
-#include "symbol/symbol_table.h"
-#include "symbol/symtab.h"
-
-/* Addresses whose roles are cached: a hostile process makes up many. */
-#define ROLES_MAX 65536
 
 #define ABSENT_MAX 65536
 
-/* Files whose symbols remain although no process has them any more: its next process may start
- * soon. */
-#define UNUSED_FILES_MAX 16
-
-static const struct find_settings find_file = {.no_debuginfod = true};
-
-/* --- Symbols of files --------------------------------------------------------------- */
-
-struct runtime_symbols {
-    struct runtime_symbols *next;
-    uint64_t file; /* as in struct process_runtime */
-    size_t users;  /* processes */
-    struct arena arena;
-    struct mapped_file module; /* open: the names are in it */
-    struct symbol_table table;
-    struct arena roles_arena;
-    struct idmap roles; /* by address in the file: 1 + enum interpreter_native */
-};
-
-static void symbols_destroy(struct runtime_symbols *s)
+void runtimes_init(struct runtimes *known, bool isolated)
 {
-    mapped_file_close(&s->module);
-    arena_deinit(&s->roles_arena);
-    arena_deinit(&s->arena);
-    free(s);
-}
-
-/* NULL if they cannot be read. */
-static struct runtime_symbols *symbols_create(const struct mapped_file *m, uint32_t pid)
-{
-    struct runtime_symbols *s = calloc(1, sizeof *s);
-    struct error ignored;
-    if (!s)
-        return NULL;
-    s->module = (struct mapped_file){.path = arena_str(&s->arena, m->path),
-                                     .build_id = STR(""),
-                                     .start = m->start,
-                                     .offset = m->offset};
-    if (mapped_file_open(&s->module, pid, &find_file, &s->arena) &&
-        symtab_init(&s->table, &s->module.found.elf, NULL, &s->arena, &ignored)) {
-        os_mapping_release(
-            &s->module.found.mapping); /* few names of many are read again */
-        return s;
-    }
-    symbols_destroy(s);
-    return NULL;
-}
-
-/* The symbols of a process's file, which it then uses. NULL if they cannot be read. */
-static struct runtime_symbols *use_symbols(struct runtimes *known, uint64_t file,
-                                           const struct mapped_file *m, uint32_t pid)
-{
-    struct runtime_symbols *s = known->files;
-    while (s && !(s->file == file && str_equal(s->module.path, m->path)))
-        s = s->next;
-    if (!s && (s = symbols_create(m, pid)) != NULL) {
-        s->file = file;
-        s->next = known->files;
-        known->files = s;
-        known->file_count++;
-    }
-    if (s)
-        s->users++;
-    return s;
-}
-
-static void leave_symbols(struct runtimes *known, struct runtime_symbols *s)
-{
-    struct runtime_symbols **at = &known->files;
-    if (!s || --s->users || known->file_count <= UNUSED_FILES_MAX)
-        return;
-    while (*at != s)
-        at = &(*at)->next;
-    *at = s->next;
-    known->file_count--;
-    symbols_destroy(s);
+    *known = (struct runtimes){.absent = {0}};
+    runtime_files_init(&known->files, isolated);
 }
 
 void runtimes_deinit(struct runtimes *known)
 {
-    while (known->files) {
-        struct runtime_symbols *s = known->files;
-        known->files = s->next;
-        symbols_destroy(s);
-    }
+    runtime_files_deinit(&known->files);
     arena_deinit(&known->arena);
-    *known = (struct runtimes){0};
 }
 
 /* --- The search --------------------------------------------------------------------- */
+
+static uint64_t hash_file(const struct os_code *code)
+{
+    uint64_t device = (uint64_t)code->major << 32 | code->minor;
+    uint64_t hash = hash_mix(code->inode ^ HASH_A, device ^ HASH_B);
+    return hash_mix(hash ^ code->offset, hash_bytes(code->path.ptr, code->path.len));
+}
 
 static void add_code(void *context, const struct os_code *code)
 {
@@ -115,12 +39,13 @@ static void add_code(void *context, const struct os_code *code)
         if (str_equal(r->modules[i].path, code->path))
             return;
     r->set = hash_mix(r->set ^ code->inode, hash_bytes(code->path.ptr, code->path.len));
-    struct mapped_file *m =
+    struct runtime_mapping *m =
         ARRAY_APPEND(&r->arena, r->modules, r->module_count, r->module_cap);
     if (m)
-        *m = (struct mapped_file){.path = arena_str(&r->arena, code->path),
-                                  .start = code->start,
-                                  .offset = code->offset};
+        *m = (struct runtime_mapping){.path = arena_str(&r->arena, code->path),
+                                      .start = code->start,
+                                      .offset = code->offset,
+                                      .file = hash_file(code)};
 }
 
 static bool read_memory(void *context, uint64_t address, void *into, size_t size)
@@ -131,15 +56,9 @@ static bool read_memory(void *context, uint64_t address, void *into, size_t size
 
 static bool find_symbol(void *context, size_t module, struct str name, uint64_t *address)
 {
-    struct process_runtime *r = context;
-    struct mapped_file *m = &r->modules[module];
-    return mapped_file_open(m, r->pid, &find_file, &r->arena) &&
-           mapped_file_symbol(m, name, address);
-}
-
-static uint64_t hash_file(const struct os_code *code)
-{
-    return hash_mix(code->inode, hash_bytes(code->path.ptr, code->path.len));
+    const struct process_runtime *r = context;
+    return runtime_files_symbol(&r->known->files, r->pid, &r->modules[module], name,
+                                address);
 }
 
 /* Keeps what roles need: where the code of the runtime's module is. */
@@ -150,30 +69,17 @@ static void add_runtime_code(void *context, const struct os_code *code)
         str_equal(code->path, r->module)
             ? ARRAY_APPEND(&r->arena, r->code, r->code_count, r->code_cap)
             : NULL;
-    if (!added)
-        return;
-    *added = (struct process_code){code->start, code->end, code->offset};
-    r->file = hash_file(code);
-}
-
-/* The search for a symbol reads much of a file. */
-static void release_modules(const struct process_runtime *r)
-{
-    for (size_t i = 0; i < r->module_count; i++)
-        os_mapping_release(&r->modules[i].found.mapping);
+    if (added)
+        *added = (struct process_code){code->start, code->end, code->offset};
 }
 
 static void load_module(struct process_runtime *r)
 {
-    struct mapped_file *m = &r->modules[r->runtime.module];
-    uint64_t bias;
-    release_modules(r);
+    const struct runtime_mapping *m = &r->modules[r->runtime.module];
     r->module = m->path;
     os_process_code(r->pid, r->pid, add_runtime_code, r);
-    if (!mapped_file_bias(m, &bias))
-        return;
-    r->symbols = use_symbols(r->known, r->file, m, r->pid);
-    r->moved = (int64_t)bias;
+    r->roles = runtime_files_roles(&r->known->files, r->pid, m, r->runtime.interpreter,
+                                   &r->bias);
 }
 
 static void find_runtime(struct process_runtime *r)
@@ -237,7 +143,7 @@ struct process_runtime *process_runtime_create(uint32_t pid, const char *only,
     os_process_code(pid, pid, add_code, r);
     if (r->module_count)
         find_unless_absent(r);
-    release_modules(r);
+    runtime_files_rest(&known->files);
     if (!r->arena.failed)
         return r;
     process_runtime_destroy(r);
@@ -248,9 +154,7 @@ void process_runtime_destroy(struct process_runtime *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; i < r->module_count; i++)
-        mapped_file_close(&r->modules[i]);
-    leave_symbols(r->known, r->symbols);
+    runtime_files_leave(&r->known->files, r->roles);
     arena_deinit(&r->arena);
     free(r);
 }
@@ -265,31 +169,11 @@ static bool is_in_module(const struct process_runtime *r, uint64_t address)
     return false;
 }
 
-static enum interpreter_native find_role(const struct process_runtime *r,
-                                         uint64_t address)
-{
-    struct symbol found;
-    if (!symbol_table_find(&r->symbols->table, address, &found))
-        return NATIVE_UNNAMED;
-    return r->runtime.interpreter->native(found.name);
-}
-
-enum interpreter_native process_runtime_role(struct process_runtime *r, uint64_t address,
-                                             bool is_call)
+enum interpreter_native process_runtime_role(const struct process_runtime *r,
+                                             uint64_t address, bool is_call)
 {
     uint64_t pc = address - is_call;
     if (!is_in_module(r, pc))
         return NATIVE_WORK;
-    struct runtime_symbols *s = r->symbols;
-    if (!s)
-        return NATIVE_UNNAMED;
-    if (s->roles.count > ROLES_MAX) {
-        arena_deinit(&s->roles_arena);
-        s->roles = (struct idmap){0};
-    }
-    uint64_t at = pc - (uint64_t)r->moved;
-    uint64_t *known = idmap_put(&s->roles, &s->roles_arena, at);
-    if (known && !*known)
-        *known = (uint64_t)find_role(r, at) + 1;
-    return known ? (enum interpreter_native)(*known - 1) : NATIVE_UNNAMED;
+    return r->roles ? runtime_roles_find(r->roles, pc - r->bias) : NATIVE_UNNAMED;
 }

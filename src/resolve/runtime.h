@@ -4,26 +4,24 @@
 #ifndef STOKE_RESOLVE_RUNTIME_H
 #define STOKE_RESOLVE_RUNTIME_H
 
-#include "base/idmap.h"
-#include "interpreter/interpreter.h"
+#include "resolve/runtime_files.h"
 
 /* Executable memory of the runtime's module. */
 struct process_code {
     uint64_t start, end, offset; /* addresses; in the file */
 };
 
-struct runtime_symbols; /* of a file */
-
 /* What is known of all processes: those of a machine have a few sets of modules and a few
- * runtimes. All zeros is empty. */
+ * runtimes. */
 struct runtimes {
     struct arena arena;
-    struct idmap
-        absent; /* sets of modules without a runtime, by a hash of paths and inodes */
-    struct runtime_symbols *files;
-    size_t file_count;
+    /* sets of modules without a runtime, by a hash of paths and inodes */
+    struct idmap absent;
+    struct runtime_files files;
 };
 
+/* isolated: files of processes are read by a child (runtime_files.h). */
+void runtimes_init(struct runtimes *known, bool isolated);
 void runtimes_deinit(struct runtimes *known); /* after that of all processes */
 
 struct process_runtime {
@@ -36,14 +34,13 @@ struct process_runtime {
     struct error refused;               /* why a runtime cannot be read; or no message */
     bool is_starting;                   /* a runtime is there, but not ready */
     struct interpreter_access access;
-    struct mapped_file *modules; /* during the search */
+    struct runtime_mapping *modules;
     size_t module_count, module_cap;
     uint64_t set; /* hash of the modules */
     struct process_code *code;
     size_t code_count, code_cap;
-    uint64_t file; /* hash of the path and inode of the runtime's module */
-    struct runtime_symbols *symbols; /* of it; NULL: unknown */
-    int64_t moved; /* addresses in the process minus those in the file */
+    struct runtime_roles *roles; /* of the runtime's module; NULL: unknown */
+    uint64_t bias;               /* addresses in the process minus those in its file */
 };
 
 /* Searches for the runtime of a process; NULL if out of memory. `only`: the name of the
@@ -54,7 +51,7 @@ void process_runtime_destroy(struct process_runtime *r); /* NULL is allowed */
 
 /* The role of a native function that an address belongs to, which is of a call if
  * `is_call`. */
-enum interpreter_native process_runtime_role(struct process_runtime *r, uint64_t address,
-                                             bool is_call);
+enum interpreter_native process_runtime_role(const struct process_runtime *r,
+                                             uint64_t address, bool is_call);
 
 #endif
