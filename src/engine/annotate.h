@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/strings.h"
 #include "import/perf_data/recording.h"
+#include "symbol/symtab.h"
 
 /* The samples at one address, or of one line. */
 struct annotated {
@@ -49,10 +50,20 @@ struct annotated_code {
     struct annotated samples;
 };
 
+/* The processor of a function's code, as an ELF file states it. */
+struct annotated_machine {
+    uint16_t machine; /* enum elf_machine, or another */
+    bool is_64, big_endian;
+    uint32_t flags;
+};
+
 /* An annotated function. */
 struct annotation {
     struct str symbol, module;
-    struct str path;    /* of the file with its code; empty: there is none */
+    struct str bytes;                 /* its code, from `low` on; empty: unknown */
+    struct annotated_machine machine; /* of its code */
+    struct symtab_mark *marks;        /* in its code */
+    size_t mark_count;
     const char *style;  /* of the disassembler; or NULL */
     bool is_jit;        /* made by a JIT: no file has its code */
     bool is_stripped;   /* it has no symbol: its name is made of its address */

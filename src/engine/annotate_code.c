@@ -46,32 +46,25 @@ static bool parse_code(struct str text, struct annotation *f, struct arena *aren
     return true;
 }
 
+/* objdump reads the function from a file that has nothing else: it reads all symbols of a
+ * file, which takes seconds for a large one. */
 static bool run_objdump(const struct annotation *f, struct output *text,
                         struct error *err)
 {
-    char from[40], to[40], path[4096];
-    if (f->is_jit)
-        return error_set(err, "a JIT generated the code; it is not in a file");
-    if (f->path.len == 0 || f->path.len >= sizeof path)
-        return error_set(err, "the file with the code is not on this machine");
-    format_text(from, sizeof from, "--start-address=0x%llx", (unsigned long long)f->low);
-    format_text(to, sizeof to, "--stop-address=0x%llx", (unsigned long long)f->high);
-    format_text(path, sizeof path, "%.*s", STR_ARG(f->path));
-    const char *const argv[] = {
-        "objdump", "--disassemble", "--no-show-raw-insn", from, to, "--", path, NULL};
-    const char *const styled[] = {"objdump",
-                                  "--disassemble",
-                                  "--no-show-raw-insn",
-                                  "-M",
-                                  f->style,
-                                  from,
-                                  to,
-                                  "--",
-                                  path,
+    const char *const argv[] = {"objdump", "--disassemble", "--no-show-raw-insn",
+                                "/dev/stdin", NULL};
+    const char *const styled[] = {"objdump", "--disassemble", "--no-show-raw-insn",
+                                  "-M",      f->style,        "/dev/stdin",
                                   NULL};
-    if (f->style)
-        return os_command_run(styled, STR(""), text, DISASSEMBLY_MOST, err);
-    return os_command_run(argv, STR(""), text, DISASSEMBLY_MOST, err);
+    struct output image = OUTPUT_BUFFER;
+    if (f->bytes.len == 0)
+        return error_set(err, "%.*s", STR_ARG(f->no_code));
+    annotation_write_image(f, &image);
+    bool ok = (!image.failed || error_memory(err)) &&
+              os_command_run(f->style ? styled : argv, output_contents(&image), text,
+                             DISASSEMBLY_MOST, err);
+    output_deinit(&image);
+    return ok;
 }
 
 bool annotation_disassemble(struct annotation *f, struct arena *arena)

@@ -427,7 +427,6 @@ static bool annotate(struct annotate_collector *c, const struct resolver *resolv
     struct arena *arena = &c->a->arena;
     struct annotation f = {.symbol = arena_str(arena, function->name),
                            .module = arena_str(arena, function->module),
-                           .path = STR(""),
                            .style = c->a->style,
                            .no_code = STR("")};
     add_addresses(c, number, event, &f);

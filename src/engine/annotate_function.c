@@ -168,6 +168,35 @@ static void set_range(struct annotation *f, const struct object *o,
     }
 }
 
+/* The flags of an ELF file, which say more about its processor. */
+static uint32_t machine_flags(const struct elf *e)
+{
+    struct bytes header = elf_cursor(e, e->file);
+    bytes_skip(&header, e->is_64 ? 48 : 36);
+    return bytes_u32(&header);
+}
+
+/* Why there is no code, or NULL. */
+static const char *add_bytes(struct annotation *f, struct object *o, struct arena *arena)
+{
+    struct elf *e = o ? &o->file.elf : NULL;
+    if (f->is_jit)
+        return "a JIT generated the code; it is not in a file";
+    if (!e || e->file.len == 0)
+        return "the file with the code is not on this machine";
+    if (e->type == ELF_RELOCATABLE)
+        return "the addresses in its code are set when it is loaded";
+    struct str bytes = elf_bytes_at(e, f->low, f->high - f->low);
+    if (bytes.len == 0)
+        return "its address is not in the file with the code";
+    f->bytes = arena_str(arena, bytes);
+    f->machine =
+        (struct annotated_machine){e->machine, e->is_64, e->big_endian, machine_flags(e)};
+    if (e->machine == ELF_ARM || e->machine == ELF_AARCH64 || e->machine == ELF_RISCV)
+        f->mark_count = symtab_marks(e, f->low, f->high, &f->marks, arena);
+    return NULL;
+}
+
 /* --- Instructions ------------------------------------------------------------------ */
 
 /* An address of the file, in the form of a request for names. */
@@ -198,60 +227,115 @@ static struct str target_name(struct annotation *f, uint64_t address,
     return output_contents(scratch);
 }
 
-/* The instruction with the name of its jump target. For an address of data, objdump
- * prints the symbol at this address or the preceding symbol, which is often
- * unrelated. */
-static void name_target(struct annotation *f, struct annotated_code *code,
-                        const struct name_job *job, struct output *scratch,
-                        struct arena *arena)
-{
+/* The target of an instruction: in the text of objdump, "f+0x12". */
+struct target {
     uint64_t address;
-    struct str before, said;
+    struct str before; /* the text in front of it */
+    bool is_data;      /* the instruction refers to it; else it jumps there */
+};
+
+static bool find_target(const struct annotated_code *code, struct target *t)
+{
+    struct str said;
+    if (!annotated_target(code->text, &t->address, &t->before, &said))
+        return false;
+    t->is_data = str_ends(str_trim_right(t->before), STR("#"));
+    return true;
+}
+
+/* Replaces objdump's name of the target; none if `name` is empty. */
+static void set_target(struct annotated_code *code, const struct target *t,
+                       struct str name, struct arena *arena)
+{
     struct output text = OUTPUT_BUFFER;
-    if (!annotated_target(code->text, &address, &before, &said))
-        return;
-    bool is_data = str_ends(str_trim_right(before), STR("#"));
-    output_str(&text, before);
-    output_format(&text, "%llx", (unsigned long long)address);
-    if (!is_data || job->count)
-        said = target_name(f, address, job, scratch);
-    else if (str_search(said, STR("+0x")) < said.len)
-        said = STR("");
-    else
-        said = demangle(said, DEMANGLE_SIMPLE, scratch);
-    if (said.len) {
+    output_str(&text, t->before);
+    output_format(&text, "%llx", (unsigned long long)t->address);
+    if (name.len) {
         output_text(&text, " <");
-        output_str(&text, said);
+        output_str(&text, name);
         output_char(&text, '>');
     }
     code->text = arena_str(arena, output_contents(&text));
     output_deinit(&text);
 }
 
-/* Adds the names of jump targets and of inlined functions. */
-static void name_code(struct annotation *f, const struct resolver *resolver,
-                      object_id object, const struct object *o, struct arena *arena)
+/* The variables that the instructions refer to, by address: named if one begins there. */
+static struct symtab_variable *find_variables(const struct annotation *f,
+                                              struct object *o, size_t *count,
+                                              struct arena *room)
 {
-    struct output scratch = OUTPUT_BUFFER;
-    struct arena room = ARENA_INIT;
-    struct name_job *jobs = arena_zalloc(&room, 2 * f->code_count + 1, sizeof *jobs);
+    struct target t;
+    struct sort_key *keys = arena_alloc(room, (f->code_count + 1) * sizeof *keys);
+    struct sort_key *scratch = arena_alloc(room, (f->code_count + 1) * sizeof *keys);
+    struct symtab_variable *v = arena_zalloc(room, f->code_count + 1, sizeof *v);
+    size_t found = 0;
+    *count = 0;
+    if (!keys || !scratch || !v)
+        return NULL;
+    for (size_t i = 0; i < f->code_count; i++)
+        if (find_target(&f->code[i], &t) && t.is_data)
+            keys[found++] = (struct sort_key){t.address, 0};
+    sort_keys(keys, found, scratch);
+    for (size_t i = 0; i < found; i++)
+        if (!*count || v[*count - 1].address != keys[i].key)
+            v[(*count)++].address = keys[i].key;
+    symtab_name_variables(&o->file.elf, v, *count);
+    if (o->debug.elf.file.len)
+        symtab_name_variables(&o->debug.elf, v, *count);
+    return v;
+}
+
+static struct str variable_name(struct symtab_variable *v, size_t count, uint64_t address,
+                                struct output *scratch)
+{
+    const struct symtab_variable *found = symtab_variable_at(v, count, address);
+    return found ? demangle(found->name, DEMANGLE_SIMPLE, scratch) : STR("");
+}
+
+/* Requests for names: of each instruction, and of its target. */
+static struct name_job *name_jobs(const struct annotation *f,
+                                  const struct resolver *resolver, object_id object,
+                                  const struct object *o, struct arena *room)
+{
+    struct name_job *jobs = arena_zalloc(room, 2 * f->code_count + 1, sizeof *jobs);
     for (size_t i = 0; jobs && i < f->code_count; i++) {
-        uint64_t target;
-        struct str before, said;
+        struct target t;
         jobs[2 * i].object = jobs[2 * i + 1].object = object;
         jobs[2 * i].address = asked_address(o, f->code[i].address);
         jobs[2 * i + 1].address = UINT64_MAX;
-        if (annotated_target(f->code[i].text, &target, &before, &said))
-            jobs[2 * i + 1].address = asked_address(o, target);
+        if (find_target(&f->code[i], &t))
+            jobs[2 * i + 1].address = asked_address(o, t.address);
     }
     if (jobs)
         resolver->name(resolver->context, jobs, 2 * f->code_count);
-    for (size_t i = 0; jobs && i < f->code_count; i++) {
-        const struct name_job *job = &jobs[2 * i];
-        name_target(f, &f->code[i], &jobs[2 * i + 1], &scratch, arena);
+    return jobs;
+}
+
+/* Adds the names of jump targets, of variables and of inlined functions. */
+static void name_code(struct annotation *f, const struct resolver *resolver,
+                      object_id object, struct object *o, struct arena *arena)
+{
+    struct output scratch = OUTPUT_BUFFER;
+    struct arena room = ARENA_INIT;
+    struct target t;
+    size_t variable_count;
+    struct name_job *jobs = name_jobs(f, resolver, object, o, &room);
+    struct symtab_variable *variables = find_variables(f, o, &variable_count, &room);
+    for (size_t i = 0; jobs && variables && i < f->code_count; i++) {
+        struct annotated_code *code = &f->code[i];
+        const struct name_job *job = &jobs[2 * i], *of_target = &jobs[2 * i + 1];
         if (job->count > 1)
-            f->code[i].function = arena_str(arena, job->frames[0].name);
+            code->function = arena_str(arena, job->frames[0].name);
+        if (!find_target(code, &t))
+            continue;
+        bool is_variable = t.is_data && !of_target->count;
+        set_target(code, &t,
+                   is_variable
+                       ? variable_name(variables, variable_count, t.address, &scratch)
+                       : target_name(f, t.address, of_target, &scratch),
+                   arena);
     }
+    arena->failed |= room.failed;
     output_deinit(&scratch);
     arena_deinit(&room);
 }
@@ -317,14 +401,14 @@ void annotation_count_other(struct annotation *f, size_t other, uint64_t address
 bool annotation_build(struct annotation *f, const struct annotation_code *code,
                       const struct resolver *resolver, struct arena *arena)
 {
-    const struct object *o = local_resolver_tables(resolver, code->object);
+    struct object *o = local_resolver_tables(resolver, code->object);
     if (!strings_init(&f->files, arena) || !order_addresses(f, arena))
         return false;
     set_range(f, o, code);
     f->is_stripped = code->high != 0;
     f->is_jit = o && (o->request.kind == FRAME_JIT || o->is_dump);
-    if (o && o->file.mapping.map && o->file.path.len)
-        f->path = arena_str(arena, o->file.path);
+    const char *why = add_bytes(f, o, arena);
+    f->no_code = str_of(why ? why : "");
     if (o)
         add_rows(f, o, arena);
     if (!add_lines(f, arena))

@@ -24,7 +24,10 @@ bool annotation_add_others(struct annotation *f, size_t count, struct arena *are
 void annotation_count_other(struct annotation *f, size_t other, uint64_t address,
                             const struct annotated *samples);
 
-/* Reads the function's instructions with objdump of binutils. Returns false, with the
+/* Appends an ELF file that contains f->bytes, at the function's address. */
+void annotation_write_image(const struct annotation *f, struct output *out);
+
+/* Makes instructions of f->bytes with objdump of binutils. Returns false, with the
  * reason in f->no_code, if there are none: then f has its sampled addresses only. */
 bool annotation_disassemble(struct annotation *f, struct arena *arena);
 

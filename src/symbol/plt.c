@@ -309,3 +309,22 @@ bool plt_add(struct symbol_table *t, struct elf *file, struct error *err)
     free(p.slots);
     return ok || error_memory(err);
 }
+
+void plt_name_slots(struct elf *file, struct symtab_variable *v, size_t count)
+{
+    static const char *const tables[] = {".rela.plt", ".rela.dyn"};
+    struct plt p = {.elf = file};
+    for (size_t i = 0; file->is_64 && i < sizeof tables / sizeof *tables; i++) {
+        const struct elf_section *s = elf_section_named(file, str_of(tables[i]));
+        struct bytes b = s ? elf_cursor(file, s->raw) : bytes_of(STR(""), false);
+        while (bytes_left(&b) >= RELA_SIZE) {
+            uint64_t at = bytes_u64(&b), info = bytes_u64(&b);
+            bytes_skip(&b, 8);
+            struct symtab_variable *slot = slot_kind(file->machine, info) == SLOT_SYMBOL
+                                               ? symtab_variable_at(v, count, at)
+                                               : NULL;
+            if (slot && slot->name.len == 0)
+                slot->name = symbol_name(&p, s, info >> 32);
+        }
+    }
+}

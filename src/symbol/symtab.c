@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/symtab.h"
+#include "base/array.h"
 #include "symbol/go_table.h"
 #include "symbol/plt.h"
 
@@ -348,6 +349,14 @@ bool symtab_find(struct elf *e, struct str name, uint64_t *address)
     return found || find_in_table(e, ELF_SYMTAB, name, address);
 }
 
+/* Up to the end of the name; empty if it has no end. */
+static struct str name_of(const struct symbols *s, const struct raw_symbol *symbol)
+{
+    struct str text = str_skip(s->names, symbol->name);
+    size_t end = str_find(text, 0);
+    return end == text.len ? STR("") : str_head(text, end);
+}
+
 static bool variable_in_table(struct elf *e, enum elf_section_type type, uint64_t address,
                               struct symtab_variable *v)
 {
@@ -357,11 +366,10 @@ static bool variable_in_table(struct elf *e, enum elf_section_type type, uint64_
         if ((symbol.info & 15) != STT_OBJECT || address < symbol.value ||
             address - symbol.value >= symbol.size)
             continue;
-        struct str text = str_skip(symbols.names, symbol.name);
-        size_t end = str_find(text, 0);
-        if (end == 0 || end == text.len)
+        struct str name = name_of(&symbols, &symbol);
+        if (name.len == 0)
             continue;
-        *v = (struct symtab_variable){str_head(text, end), symbol.value, symbol.size};
+        *v = (struct symtab_variable){name, symbol.value, symbol.size};
         return true;
     }
     return false;
@@ -371,4 +379,58 @@ bool symtab_find_variable(struct elf *e, uint64_t address, struct symtab_variabl
 {
     return variable_in_table(e, ELF_SYMTAB, address, v) ||
            variable_in_table(e, ELF_DYNSYM, address, v);
+}
+
+struct symtab_variable *symtab_variable_at(struct symtab_variable *v, size_t count,
+                                           uint64_t address)
+{
+    size_t from = 0, to = count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (v[middle].address == address)
+            return &v[middle];
+        if (v[middle].address < address)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return NULL;
+}
+
+void symtab_name_variables(struct elf *e, struct symtab_variable *v, size_t count)
+{
+    static const enum elf_section_type types[] = {ELF_SYMTAB, ELF_DYNSYM};
+    for (size_t i = 0; count && i < sizeof types / sizeof *types; i++) {
+        struct symbols symbols = symbols_of(e, types[i]);
+        struct raw_symbol symbol;
+        while (next_symbol(&symbols, &symbol)) {
+            struct symtab_variable *found =
+                (symbol.info & 15) == STT_OBJECT
+                    ? symtab_variable_at(v, count, symbol.value)
+                    : NULL;
+            if (found && found->name.len == 0)
+                *found = (struct symtab_variable){name_of(&symbols, &symbol),
+                                                  symbol.value, symbol.size};
+        }
+    }
+    plt_name_slots(e, v, count);
+}
+
+size_t symtab_marks(struct elf *e, uint64_t low, uint64_t high,
+                    struct symtab_mark **marks, struct arena *arena)
+{
+    struct symbols symbols = symbols_of(e, ELF_SYMTAB);
+    struct raw_symbol symbol;
+    size_t count = 0, cap = 0;
+    *marks = NULL;
+    while (next_symbol(&symbols, &symbol)) {
+        if (symbol.value < low || symbol.value >= high || (symbol.info & 15))
+            continue;
+        struct str name = name_of(&symbols, &symbol);
+        struct symtab_mark *mark =
+            is_mapping_symbol(e, name) ? ARRAY_APPEND(arena, *marks, count, cap) : NULL;
+        if (mark)
+            *mark = (struct symtab_mark){symbol.value, name.ptr[1]};
+    }
+    return count;
 }

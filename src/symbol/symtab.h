@@ -38,4 +38,23 @@ struct symtab_variable {
 /* The variable that contains an address. False if there is none. Linear time. */
 bool symtab_find_variable(struct elf *e, uint64_t address, struct symtab_variable *v);
 
+/* Names variables by the addresses where they begin, which ascend; a name that is not empty
+ * stays. A pointer that the dynamic linker sets (in the GOT) has the name of what it points to.
+ * Reads each symbol once. */
+void symtab_name_variables(struct elf *e, struct symtab_variable *v, size_t count);
+
+/* The variable that begins at an address; NULL if there is none. */
+struct symtab_variable *symtab_variable_at(struct symtab_variable *v, size_t count,
+                                           uint64_t address);
+
+/* A mapping symbol: from its address on there is code or data. */
+struct symtab_mark {
+    uint64_t address;
+    char kind; /* 'a', 't', 'x': code of ARM, of Thumb, of others; 'd': data */
+};
+
+/* The mapping symbols in [low, high), as they are in the file, in the arena. */
+size_t symtab_marks(struct elf *e, uint64_t low, uint64_t high,
+                    struct symtab_mark **marks, struct arena *arena);
+
 #endif
