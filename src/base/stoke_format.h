@@ -15,7 +15,8 @@
  * A section holds the rows first, first + 1, ... of one table, column by column. A
  * table larger than STOKE_SECTION_ROWS or STOKE_SECTION_BYTES takes several sections. A
  * table comes after all tables that its rows refer to, and the facts come first: facts,
- * strings, modules, frames, stacks, threads, events, labels, label sets, samples, calls. Row 0
+ * strings, modules, frames, stacks, threads, events, labels, label sets, samples, calls, the code
+ * of functions. Row 0
  * ("none") is not written. A reader skips sections with an unknown tag, and bytes after the known
  * columns: a later version may add them. The version number changes only if an older
  * reader would read wrong values.
@@ -40,6 +41,19 @@
  *            then, if a row of the section has labels, the label set uleb
  *   "CALS"   calls that the input states: caller (0: any), callee, event uleb; count, total:
  *            as weights of samples; 1 if the total is a sum, else 0, uleb
+ *
+ * The code of functions (model/code.h), if it was kept, has strings of its own:
+ *
+ *   "CSTR"   like STRS
+ *   "CEVT"   name, unit uleb
+ *   "CFUN"   name, module, build ID, path, bytes, why there are none: strings, uleb; start,
+ *            low delta; size, flags, machine, its flags uleb
+ *   "CROW"   function uleb; address delta; file, line uleb
+ *   "CNTE"   function uleb; address delta; kind, text uleb
+ *   "CSPT"   function (0: code without a name), event, cpu + 1 uleb; address delta; count uleb;
+ *            weight: as of a sample
+ *   "CSRC"   name, text uleb
+ *
  *   "FACT"   one row: format, host, command (strings), samples, lost, truncated uleb;
  *            time_first + 1, time_last + 1 uleb (0: none); rate: 8 bytes, a double;
  *            flags uleb (STOKE_FILTERED, STOKE_DIFFERENTIAL); warnings: number uleb,

@@ -6,8 +6,10 @@
 #include "cli/message.h"
 #include "cli/options/load.h"
 #include "cli/options/names.h"
+#include "cli/options/quantity.h"
 #include "cli/options/save.h"
 #include "cli/options/transforms.h"
+#include "engine/bundle.h"
 #include "engine/sources.h"
 #include <math.h>
 #include <string.h>
@@ -23,7 +25,8 @@ struct convert_settings {
     const struct exporter *to; /* NULL: by the output's name */
     int threads;               /* enum thread_style, or UNSET */
     int pack;                  /* 0, 1, or UNSET */
-    bool with_callgraph, with_source, with_assembly;
+    bool with_callgraph, with_source, with_assembly, with_code;
+    uint64_t code_limit;
     struct name_list source_dirs;
     double function_percent, call_percent;
 };
@@ -53,9 +56,17 @@ static const struct option convert_options[] = {
     {"with-assembly", 0, NULL,
      "HTML page: include the instructions of the heaviest functions of a perf.data",
      OPTION_FLAG, OFF(with_assembly)},
+    {"with-code", 0, NULL,
+     ".stoke: include the code, lines and sources of the functions with most samples of "
+     "a "
+     "perf.data",
+     OPTION_FLAG, OFF(with_code)},
+    {"code-limit", 0, "SIZE",
+     "with --with-code: size limit of code and sources (default: 32M)", OPTION_PARSED,
+     OFF(code_limit), .parse = quantity_parse_size},
     {"source-dir", 0, "DIR",
-     "with --with-source: also search this directory (repeatable)", OPTION_LIST,
-     OFF(source_dirs)},
+     "with --with-source, --with-code: also search this directory (repeatable)",
+     OPTION_LIST, OFF(source_dirs)},
     {"node-limit", 0, "PERCENT",
      "call graph: omit functions below PERCENT of the total (default: 0.5)",
      OPTION_NUMBER, OFF(function_percent), .least = 0, .most = 100},
@@ -74,8 +85,11 @@ static const struct option_group convert_groups[] = {
     {"input", load_options, OFF(load)},
     {0}};
 
-static const struct convert_settings convert_defaults = {
-    .threads = UNSET, .pack = UNSET, .function_percent = 0.5, .call_percent = 0.1};
+static const struct convert_settings convert_defaults = {.threads = UNSET,
+                                                         .pack = UNSET,
+                                                         .code_limit = BUNDLE_MOST,
+                                                         .function_percent = 0.5,
+                                                         .call_percent = 0.1};
 
 /* The part of an event's weights that rounding changes; `sums` has room for all stacks. */
 static double rounding_error(const struct profile *p, event_id event, double *sums)
@@ -113,6 +127,51 @@ static void note_rounding(const struct profile *p, const char *format)
     arena_deinit(&arena);
 }
 
+/* What is written beside the profile. */
+struct parts {
+    struct sources sources;
+    struct output listing;
+    struct code code;
+    struct annotation_keeping keeping;
+};
+
+static bool read_parts(struct convert_settings *s, struct parts *parts,
+                       const struct profile *p, int file_count, char **files,
+                       struct error *err)
+{
+    parts->keeping = (struct annotation_keeping){
+        .most = s->code_limit, .source_dirs = &s->source_dirs, .code = &parts->code};
+    return (!s->with_source || sources_read(&parts->sources, p, &s->source_dirs, err)) &&
+           (!s->with_assembly ||
+            annotate_write_listing(&s->load, file_count, files, &parts->listing, err)) &&
+           (!s->with_code ||
+            bundle_read(&parts->keeping, &s->load, file_count, files, err));
+}
+
+static void set_parts(const struct convert_settings *s, const struct parts *parts,
+                      struct export_options *options)
+{
+    options->assembly = output_contents(&parts->listing);
+    options->sources = parts->sources.items;
+    options->source_count = parts->sources.count;
+    options->code = s->with_code ? &parts->code : NULL;
+}
+
+static void describe_parts(const struct convert_settings *s, const struct parts *parts)
+{
+    if (s->with_source)
+        sources_list(&parts->sources, &message_report);
+    if (s->with_code)
+        bundle_describe(&parts->keeping, &message_report);
+}
+
+static void free_parts(struct parts *parts)
+{
+    sources_deinit(&parts->sources);
+    output_deinit(&parts->listing);
+    code_deinit(&parts->code);
+}
+
 static bool convert(struct convert_settings *s, const struct exporter *e, int file_count,
                     char **files, struct error *err)
 {
@@ -144,24 +203,18 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
         load_note_event(p, s->load.quiet);
     if (p && e->integers && !s->load.quiet)
         note_rounding(p, e->name);
-    struct sources sources = {0};
-    struct output listing = OUTPUT_BUFFER;
-    bool ok = p && (!s->with_source || sources_read(&sources, p, &s->source_dirs, err));
-    ok = ok && (!s->with_assembly ||
-                annotate_write_listing(&s->load, file_count, files, &listing, err));
-    options.assembly = output_contents(&listing);
-    options.sources = sources.items;
-    options.source_count = sources.count;
+    struct parts parts = {.listing = OUTPUT_BUFFER};
+    bool ok = p && read_parts(s, &parts, p, file_count, files, err);
+    set_parts(s, &parts, &options);
     ok = ok && save_profile_as(e, p, &options, path, pack, NULL, err);
-    if (ok && s->with_source && !s->load.quiet)
-        sources_list(&sources, &message_report);
-    sources_deinit(&sources);
-    output_deinit(&listing);
+    if (ok && !s->load.quiet)
+        describe_parts(s, &parts);
+    free_parts(&parts);
     profile_destroy(p);
     return ok;
 }
 
-/* Only the page has these parts. */
+/* Only some formats have these parts. */
 static bool check_parts(const struct convert_settings *s, const struct exporter *e,
                         struct error *err)
 {
@@ -169,6 +222,10 @@ static bool check_parts(const struct convert_settings *s, const struct exporter 
                        : s->with_source   ? "--with-source"
                        : s->with_assembly ? "--with-assembly"
                                           : NULL;
+    if (s->with_code && strcmp(e->name, "stoke") != 0) {
+        error_set(err, "--with-code is for .stoke files, and the output is %s", e->name);
+        return error_hint(err, "-o FILE.stoke");
+    }
     if (!part || strcmp(e->name, "html") == 0)
         return true;
     error_set(err, "%s is for HTML pages, and the output is %s", part, e->name);

@@ -4,6 +4,7 @@
  *   struct annotations a = {.function = "compress"};
  *   struct annotate_collector *c = annotate_collector_create(&a, file_count);
  *   load.consumer = annotate_collector_consumer(c);
+ *   load.code_consumer = annotate_collector_code_consumer(c);
  *   struct profile *p = engine_load(&load, file_count, files, &report, &err);
  *   annotate_collector_destroy(c);
  *   if (p && a.ended && a.ok) ... a.items[0 .. a.count)
@@ -16,7 +17,9 @@
 
 #include "base/error.h"
 #include "base/strings.h"
+#include "engine/load.h"
 #include "import/perf_data/recording.h"
+#include "model/code.h"
 #include "symbol/symtab.h"
 
 /* The samples at one address, or of one line. */
@@ -64,9 +67,11 @@ struct annotation {
     struct annotated_machine machine; /* of its code */
     struct symtab_mark *marks;        /* in its code */
     size_t mark_count;
-    const char *style;  /* of the disassembler; or NULL */
-    bool is_jit;        /* made by a JIT: no file has its code */
-    bool is_stripped;   /* it has no symbol: its name is made of its address */
+    const char *style; /* of the disassembler; or NULL */
+    bool is_jit;       /* made by a JIT: no file has its code */
+    bool is_stripped;  /* it has no symbol: its name is made of its address */
+    bool is_kept; /* its code is from a bundle; so are its sources, annotations.sources */
+    bool is_left_out;   /* it is in a bundle, but without its code */
     uint64_t low, high; /* [low, high) */
     struct annotated samples;
     struct annotated_address *addresses; /* sorted */
@@ -94,8 +99,27 @@ struct annotated_event {
     double total;
 };
 
+/* A request for a bundle: the code of the functions with most samples of any event, for
+ * machines without their files. */
+struct annotation_keeping {
+    uint64_t
+        most; /* bytes of code and sources; larger functions and files are left out */
+    const struct name_list *source_dirs; /* also searched for sources */
+    struct code *code;                   /* out; initialized by the caller */
+
+    size_t function_count, kept_count; /* functions with samples; those with their code */
+    size_t without_code;               /* hot functions whose files are missing */
+    size_t over_limit;                 /* functions and sources that do not fit */
+    double share;                      /* of the event with the smallest one, percent */
+    uint64_t code_size, source_size;   /* bytes */
+    size_t source_count, unread;       /* sources; those that cannot be read */
+};
+
+struct source_text; /* export/exporter.h */
+
 struct annotations {
     /* The request. */
+    struct annotation_keeping *keep; /* NULL: functions are annotated */
     const char *function; /* the function's name, or a part of it; NULL: all functions */
     size_t most;          /* of all functions: how many, the heaviest */
     const char *event_pattern;     /* NULL: the first one with samples */
@@ -115,6 +139,8 @@ struct annotations {
     double total;             /* of all samples of the event */
     struct annotation *items; /* the heaviest first */
     size_t count, cap;
+    const struct source_text *sources; /* of functions from bundles */
+    size_t source_count;
     bool ended; /* all recordings were read; if not, an input was not a recording */
     bool ok;
     struct error err; /* if not ok */
@@ -128,6 +154,10 @@ struct annotate_collector *annotate_collector_create(struct annotations *a,
                                                      int recordings);
 void annotate_collector_destroy(struct annotate_collector *c);
 const struct perf_consumer *annotate_collector_consumer(
+    const struct annotate_collector *c);
+
+/* For .stoke files that have the code of functions. */
+const struct code_consumer *annotate_collector_code_consumer(
     const struct annotate_collector *c);
 
 /* The row that an address belongs to; NULL if there is none. */

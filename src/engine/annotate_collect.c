@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/sort.h"
 #include "engine/annotate_parts.h"
+#include "export/exporter.h"
 #include "import/perf_line.h"
 #include "model/name.h"
 #include "transform/transform.h"
@@ -20,53 +21,8 @@
 /* Samples of one event at one location, by the ids of the recording. */
 struct hit {
     location_id location;
-    uint32_t event;
+    uint32_t event, cpu; /* CPU_NONE unless the samples are kept */
     struct annotated samples;
-};
-
-/* Samples of one event at one address of a function. */
-struct spot {
-    uint32_t function, event;
-    uint64_t address; /* the file's own */
-    struct annotated samples;
-};
-
-/* A function that has samples. */
-struct function {
-    struct str name;   /* owned by the resolver */
-    struct str module; /* as perf shows it */
-    struct annotation_code code;
-    double weight; /* of the event that is shown */
-    bool matches;
-    bool holds_requested; /* the requested one is inlined into it */
-};
-
-/* An event, by its name. */
-struct event_total {
-    double weight;
-    enum unit unit;
-};
-
-struct annotate_collector {
-    struct annotations *a;
-    struct perf_consumer consumer;
-    int recordings_left;
-
-    struct arena hit_arena; /* of the current recording */
-    struct idmap by_location;
-    struct hit *hits;
-    size_t hit_count, hit_cap;
-
-    struct arena arena;
-    struct strings events;      /* those that have samples, in the recording's order */
-    struct event_total *totals; /* by the events' numbers */
-    size_t total_cap;
-    struct strings keys;        /* of the functions, with the same numbers */
-    struct function *functions; /* [0] is none */
-    size_t function_cap;
-    struct spot *spots;
-    size_t spot_count, spot_cap;
-    bool saw_cpu; /* a sample has the number of its CPU */
 };
 
 /* --- Samples ----------------------------------------------------------------------- */
@@ -86,13 +42,19 @@ static void on_stack(void *context, struct perf_profile *p, const struct sample 
 {
     struct annotate_collector *c = context;
     location_id location = count ? locations[count - 1] : 0;
+    uint32_t cpu = c->a->keep ? s->cpu : CPU_NONE;
+    uint64_t *event =
+        idmap_put(&c->by_event, &c->hit_arena, (uint64_t)cpu << 32 | s->event);
+    if (event && *event == 0)
+        *event = c->by_event.count;
     uint64_t *at =
-        idmap_put(&c->by_location, &c->hit_arena, (uint64_t)s->event << 32 | location);
+        event ? idmap_put(&c->by_location, &c->hit_arena, *event << 32 | location) : NULL;
     (void)p, (void)unwound;
     if (!at || !ARRAY_RESERVE(&c->hit_arena, c->hits, c->hit_cap, c->hit_count + 1))
         return;
     if (*at == 0) {
-        c->hits[c->hit_count] = (struct hit){.location = location, .event = s->event};
+        c->hits[c->hit_count] =
+            (struct hit){.location = location, .event = s->event, .cpu = cpu};
         *at = ++c->hit_count;
     }
     c->hits[*at - 1].samples.weight += s->weight;
@@ -108,15 +70,20 @@ static bool is_exact(struct str requested, struct str name)
 }
 
 /* The number of the event in the list of all recordings; 0 when out of memory. */
-static uint32_t event_of(struct annotate_collector *c, const struct perf_event *e)
+static uint32_t event_named(struct annotate_collector *c, struct str name, enum unit unit)
 {
     size_t before = c->events.count;
-    uint32_t number = strings_add(&c->events, e->name);
+    uint32_t number = strings_add(&c->events, name);
     if (!ARRAY_RESERVE(&c->arena, c->totals, c->total_cap, (size_t)number + 1))
         return 0;
     if (c->events.count > before)
-        c->totals[number] = (struct event_total){0, perf_event_unit(e->name, true)};
+        c->totals[number] = (struct event_total){0, unit};
     return number;
+}
+
+static uint32_t event_of(struct annotate_collector *c, const struct perf_event *e)
+{
+    return event_named(c, e->name, perf_event_unit(e->name, true));
 }
 
 /* Adds the events with samples in the order of the recording: the first one is shown by
@@ -129,23 +96,43 @@ static void add_events(struct annotate_collector *c, const struct perf_profile *
             event_of(c, &d->events[i]);
 }
 
-/* A key of the function: its name, its file, and its address in the file. The same build
- * of a file has an object for each recording. */
-static struct str function_key(struct annotate_collector *c, struct str module,
-                               const struct object *o, struct str name, uint64_t start)
+/* The same build of a file has an object for each recording, but one identity. */
+static struct str function_key(struct annotate_collector *c,
+                               const struct function_identity *is)
 {
     struct output key = OUTPUT_BUFFER;
-    output_format(&key, "%llx ", (unsigned long long)start);
-    output_str(&key, o ? o->request.build_id : STR(""));
+    output_format(&key, "%llx ", (unsigned long long)is->start);
+    output_str(&key, is->build_id);
     output_char(&key, 0);
-    output_str(&key, o && o->file.mapping.map ? o->file.path : STR(""));
+    output_str(&key, is->path);
     output_char(&key, 0);
-    output_str(&key, module);
+    output_str(&key, is->module);
     output_char(&key, 0);
-    output_str(&key, name);
+    output_str(&key, is->name);
     struct str copy = arena_str(&c->hit_arena, output_contents(&key));
     output_deinit(&key);
     return copy;
+}
+
+/* The number of the function, which is added if it is new; 0 when out of memory. */
+static uint32_t add_function(struct annotate_collector *c,
+                             const struct function_identity *is,
+                             const struct annotation_code *code)
+{
+    struct arena *arena = &c->arena;
+    size_t before = c->keys.count;
+    uint32_t number = strings_add(&c->keys, function_key(c, is));
+    if (!ARRAY_RESERVE(arena, c->functions, c->function_cap, (size_t)number + 1))
+        return 0;
+    if (c->keys.count > before)
+        c->functions[number] =
+            (struct annotated_function){.is = {.name = arena_str(arena, is->name),
+                                               .module = arena_str(arena, is->module),
+                                               .build_id = arena_str(arena, is->build_id),
+                                               .path = arena_str(arena, is->path),
+                                               .start = is->start},
+                                        .code = *code};
+    return number;
 }
 
 /* The name of a function without a symbol: its file and its address there. */
@@ -183,24 +170,19 @@ static uint32_t function_of(struct annotate_collector *c, const struct resolver 
     const struct resolved_frame *frame =
         l->frame_count ? &l->frames[l->frame_count - 1] : NULL;
     struct annotation_code code = {.object = o ? l->object : 0};
-    struct str name = frame ? frame->name : l->symbol;
-    uint64_t start = frame ? address - frame->offset : 0;
-    if (name.len == 0 && o) {
-        name = name_of_stripped(c, resolver, l, address, &code);
-        start = code.low;
+    struct function_identity is = {.name = frame ? frame->name : l->symbol,
+                                   .module = l->module,
+                                   .build_id = o ? o->request.build_id : STR(""),
+                                   .path =
+                                       o && o->file.mapping.map ? o->file.path : STR(""),
+                                   .start = frame ? address - frame->offset : 0};
+    if (is.name.len == 0 && o) {
+        is.name = name_of_stripped(c, resolver, l, address, &code);
+        is.start = code.low;
     }
-    if (name.len == 0)
-        return 0;
-    size_t before = c->keys.count;
-    uint32_t function = strings_add(&c->keys, function_key(c, l->module, o, name, start));
-    if (!ARRAY_RESERVE(&c->arena, c->functions, c->function_cap, (size_t)function + 1))
-        return 0;
-    if (c->keys.count > before)
-        c->functions[function] =
-            (struct function){.name = arena_str(&c->arena, name),
-                              .module = arena_str(&c->arena, l->module),
-                              .code = code};
-    c->functions[function].holds_requested |= holds_requested(c, l);
+    uint32_t function = is.name.len ? add_function(c, &is, &code) : 0;
+    if (function)
+        c->functions[function].holds_requested |= holds_requested(c, l);
     return function;
 }
 
@@ -227,8 +209,9 @@ static void add_spot(struct annotate_collector *c, const struct perf_profile *p,
     if (!ARRAY_RESERVE(&c->arena, c->spots, c->spot_cap, c->spot_count + 1) || !event)
         return;
     c->totals[event].weight += hit->samples.weight;
-    if (function)
-        c->spots[c->spot_count++] = (struct spot){function, event, address, hit->samples};
+    if (function || c->a->keep)
+        c->spots[c->spot_count++] = (struct spot){function, event, hit->cpu,
+                                                  function ? address : 0, hit->samples};
 }
 
 /* Adds the samples of a location to the profile for the hint about modules without names
@@ -257,7 +240,7 @@ static void clear_hits(struct annotate_collector *c)
 {
     arena_deinit(&c->hit_arena);
     c->hit_arena = ARENA_INIT;
-    c->by_location = (struct idmap){0};
+    c->by_event = c->by_location = (struct idmap){0};
     c->hits = NULL;
     c->hit_count = c->hit_cap = 0;
 }
@@ -289,7 +272,7 @@ static bool choose_event(struct annotate_collector *c, uint32_t *event)
 
 static bool lighter_first(const void *context, uint32_t a, uint32_t b)
 {
-    const struct function *f = context;
+    const struct annotated_function *f = context;
     return f[a].weight > f[b].weight;
 }
 
@@ -326,14 +309,14 @@ static bool match_part(struct annotate_collector *c, const uint32_t *order)
     if (!strings_init(&names, &c->arena))
         return false;
     for (; *order; order++) {
-        struct function *f = &c->functions[*order];
-        if (!str_has(f->name, requested))
+        struct annotated_function *f = &c->functions[*order];
+        if (!str_has(f->is.name, requested))
             continue;
         f->matches = true;
         size_t before = names.count;
-        strings_add(&names, f->name);
+        strings_add(&names, f->is.name);
         if (names.count > before && before <= CANDIDATES)
-            output_format(&all, "%s%.*s", before > 1 ? ", " : "", STR_ARG(f->name));
+            output_format(&all, "%s%.*s", before > 1 ? ", " : "", STR_ARG(f->is.name));
     }
     size_t found = names.count - 1;
     if (found > 1) {
@@ -352,9 +335,9 @@ static void hint_inlined(struct annotate_collector *c, const uint32_t *order)
     struct output all = OUTPUT_BUFFER;
     size_t names = 0;
     for (; *order && names < CANDIDATES; order++) {
-        const struct function *f = &c->functions[*order];
+        const struct annotated_function *f = &c->functions[*order];
         if (f->holds_requested)
-            output_format(&all, "%s%.*s", names++ ? ", " : "", STR_ARG(f->name));
+            output_format(&all, "%s%.*s", names++ ? ", " : "", STR_ARG(f->is.name));
     }
     if (names)
         error_hint(&c->a->err, "it was inlined into: %.*s",
@@ -366,8 +349,8 @@ static bool match_functions(struct annotate_collector *c, const uint32_t *order)
 {
     bool found = false;
     for (const uint32_t *at = order; *at; at++) {
-        struct function *f = &c->functions[*at];
-        f->matches = !c->a->function || is_exact(str_of(c->a->function), f->name);
+        struct annotated_function *f = &c->functions[*at];
+        f->matches = !c->a->function || is_exact(str_of(c->a->function), f->is.name);
         found |= f->matches;
     }
     if (found || !c->a->function || match_part(c, order))
@@ -423,10 +406,10 @@ static bool add_others(struct annotate_collector *c, uint32_t function, uint32_t
 static bool annotate(struct annotate_collector *c, const struct resolver *resolver,
                      uint32_t number, uint32_t event)
 {
-    const struct function *function = &c->functions[number];
+    const struct annotated_function *function = &c->functions[number];
     struct arena *arena = &c->a->arena;
-    struct annotation f = {.symbol = arena_str(arena, function->name),
-                           .module = arena_str(arena, function->module),
+    struct annotation f = {.symbol = arena_str(arena, function->is.name),
+                           .module = arena_str(arena, function->is.module),
                            .style = c->a->style,
                            .no_code = STR("")};
     add_addresses(c, number, event, &f);
@@ -455,10 +438,10 @@ static bool explain_nothing(struct annotate_collector *c, uint32_t heaviest)
         error_set(&a->err, "no sample is in a function with a name");
         return error_hint(&a->err, "'stoke report' shows the modules");
     }
-    const struct function *f = &c->functions[heaviest];
+    const struct annotated_function *f = &c->functions[heaviest];
     error_set(&a->err, "no function has %g%% of the samples", a->least);
     return error_hint(&a->err, "the heaviest, %.*s, has %.2f%%: --percent-limit",
-                      STR_ARG(f->name), 100 * f->weight / a->total);
+                      STR_ARG(f->is.name), 100 * f->weight / a->total);
 }
 
 /* Lists the other events of a group. */
@@ -483,6 +466,8 @@ static bool finish(struct annotate_collector *c, const struct resolver *resolver
     uint32_t event = 0;
     if (c->events.count == 1)
         return error_set(&a->err, "the recording has no samples");
+    if (a->keep)
+        return annotate_keep(c, resolver);
     if (!choose_event(c, &event))
         return false;
     a->event = arena_str(&a->arena, strings_get(&c->events, event));
@@ -506,16 +491,11 @@ static bool finish(struct annotate_collector *c, const struct resolver *resolver
     return a->count || a->arena.failed || explain_nothing(c, heaviest);
 }
 
-static void on_end(void *context, struct perf_profile *p)
+/* One recording, or one bundle, was read. */
+static void end_recording(struct annotate_collector *c, bool ok,
+                          const struct resolver *resolver)
 {
-    struct annotate_collector *c = context;
     struct annotations *a = c->a;
-    bool ok = perf_profile_name(p);
-    add_events(c, p);
-    for (size_t i = 0; ok && i < c->hit_count; i++) {
-        add_spot(c, p, &c->hits[i]);
-        count_names(p, &c->hits[i]);
-    }
     ok = ok && !c->hit_arena.failed && !c->arena.failed;
     clear_hits(c);
     if (!ok) {
@@ -525,9 +505,111 @@ static void on_end(void *context, struct perf_profile *p)
     if (--c->recordings_left)
         return;
     a->ended = true;
-    a->ok = finish(c, perf_profile_resolver(p));
+    a->ok = finish(c, resolver);
     if (!a->ok && !a->err.message[0])
         error_memory(&a->err);
+}
+
+static void on_end(void *context, struct perf_profile *p)
+{
+    struct annotate_collector *c = context;
+    bool ok = perf_profile_name(p);
+    add_events(c, p);
+    for (size_t i = 0; ok && i < c->hit_count; i++) {
+        add_spot(c, p, &c->hits[i]);
+        count_names(p, &c->hits[i]);
+    }
+    end_recording(c, ok, perf_profile_resolver(p));
+}
+
+/* --- Bundles ----------------------------------------------------------------------- */
+
+/* The functions of a bundle, with the same numbers; NULL when out of memory. */
+static const uint32_t *take_functions(struct annotate_collector *c,
+                                      const struct code *code)
+{
+    uint32_t *numbers =
+        arena_zalloc(&c->hit_arena, code->function_count, sizeof *numbers);
+    for (uint32_t i = 1; numbers && i < code->function_count; i++) {
+        const struct code_function *f = &code->functions[i];
+        struct function_identity is = {.name = code_string(code, f->name),
+                                       .module = code_string(code, f->module),
+                                       .build_id = code_string(code, f->build_id),
+                                       .path = code_string(code, f->path),
+                                       .start = f->start};
+        struct annotation_code kept = {.kept = code, .kept_function = i};
+        numbers[i] = is.name.len ? add_function(c, &is, &kept) : 0;
+        struct annotation_code *has = &c->functions[numbers[i]].code;
+        bool better = has->kept && (f->flags & CODE_KEPT) &&
+                      !(has->kept->functions[has->kept_function].flags & CODE_KEPT);
+        if (better)
+            *has = kept;
+    }
+    return numbers;
+}
+
+static bool take_spots(struct annotate_collector *c, const struct code *code,
+                       const uint32_t *functions, const uint32_t *events)
+{
+    const struct number_set *cpus = c->a->cpus;
+    if (!ARRAY_RESERVE(&c->arena, c->spots, c->spot_cap,
+                       c->spot_count + code->spot_count))
+        return code->spot_count == 0;
+    for (size_t i = 0; i < code->spot_count; i++) {
+        const struct code_spot *from = &code->spots[i];
+        uint32_t function = functions[from->function], event = events[from->event];
+        c->saw_cpu |= from->cpu != CPU_NONE;
+        if (cpus && cpus->count && !number_set_has(cpus, from->cpu))
+            continue;
+        c->totals[event].weight += from->weight;
+        if (function || c->a->keep)
+            c->spots[c->spot_count++] = (struct spot){function,
+                                                      event,
+                                                      c->a->keep ? from->cpu : CPU_NONE,
+                                                      from->address,
+                                                      {from->weight, from->count}};
+    }
+    return true;
+}
+
+/* Adds the sources of a bundle to those of the bundles before. The result owns them. */
+static bool take_sources(struct annotate_collector *c, const struct code *code)
+{
+    struct annotations *a = c->a;
+    struct source_text *all =
+        arena_zalloc(&a->arena, a->source_count + code->source_count, sizeof *all);
+    if (!all)
+        return false;
+    if (a->source_count)
+        memcpy(all, a->sources, a->source_count * sizeof *all);
+    for (size_t i = 1; i < code->source_count; i++)
+        all[a->source_count++] = (struct source_text){
+            arena_str(&a->arena, code_string(code, code->sources[i].name)),
+            arena_str(&a->arena, code_string(code, code->sources[i].text))};
+    a->sources = all;
+    return true;
+}
+
+static void on_code(void *context, struct code *code, const struct resolver *resolver)
+{
+    struct annotate_collector *c = context;
+    struct kept_code *kept = calloc(1, sizeof *kept);
+    if (!kept) {
+        error_memory(&c->a->err);
+        return;
+    }
+    *kept = (struct kept_code){*code, c->kept};
+    *code = (struct code){.arena = ARENA_INIT};
+    c->kept = kept;
+    uint32_t *events =
+        arena_zalloc(&c->hit_arena, kept->code.event_count, sizeof *events);
+    for (size_t i = 1; events && i < kept->code.event_count; i++)
+        events[i] = event_named(c, code_string(&kept->code, kept->code.events[i].name),
+                                kept->code.events[i].unit);
+    const uint32_t *functions = events ? take_functions(c, &kept->code) : NULL;
+    bool ok = functions && take_spots(c, &kept->code, functions, events) &&
+              take_sources(c, &kept->code);
+    end_recording(c, ok, resolver);
 }
 
 /* --- The whole --------------------------------------------------------------------- */
@@ -538,7 +620,9 @@ struct annotate_collector *annotate_collector_create(struct annotations *a,
     struct annotate_collector *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
-    if (!strings_init(&c->events, &c->arena) || !strings_init(&c->keys, &c->arena)) {
+    if (!strings_init(&c->events, &c->arena) || !strings_init(&c->keys, &c->arena) ||
+        !ARRAY_RESERVE_ZEROED(&c->arena, c->functions, c->function_cap, 1) ||
+        !ARRAY_RESERVE_ZEROED(&c->arena, c->totals, c->total_cap, 1)) {
         annotate_collector_destroy(c);
         return NULL;
     }
@@ -549,11 +633,18 @@ struct annotate_collector *annotate_collector_create(struct annotations *a,
                                          .sample = on_sample,
                                          .stack = on_stack,
                                          .end = on_end};
+    c->code_consumer = (struct code_consumer){c, on_code};
     return c;
 }
 
 void annotate_collector_destroy(struct annotate_collector *c)
 {
+    while (c && c->kept) {
+        struct kept_code *next = c->kept->next;
+        code_deinit(&c->kept->code);
+        free(c->kept);
+        c->kept = next;
+    }
     if (c) {
         arena_deinit(&c->hit_arena);
         arena_deinit(&c->arena);
@@ -565,4 +656,10 @@ const struct perf_consumer *annotate_collector_consumer(
     const struct annotate_collector *c)
 {
     return &c->consumer;
+}
+
+const struct code_consumer *annotate_collector_code_consumer(
+    const struct annotate_collector *c)
+{
+    return &c->code_consumer;
 }

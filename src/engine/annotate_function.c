@@ -209,12 +209,10 @@ static uint64_t asked_address(const struct object *o, uint64_t address)
     return offset;
 }
 
-/* The resolver's name of an address, "name+0x12"; without a name, the module and the
- * address in the module. */
-static struct str target_name(struct annotation *f, uint64_t address,
-                              const struct name_job *job, struct output *scratch)
+struct str annotation_target_name(const struct annotation *f, uint64_t address,
+                                  const struct resolved_frame *frame,
+                                  struct output *scratch)
 {
-    const struct resolved_frame *frame = job->count ? &job->frames[job->count - 1] : NULL;
     bool own = address >= f->low && address < f->high && !f->is_stripped;
     uint64_t offset = own ? address - f->low : frame ? frame->offset : address;
     struct str name = own                        ? name_without_arguments(f->symbol)
@@ -227,25 +225,17 @@ static struct str target_name(struct annotation *f, uint64_t address,
     return output_contents(scratch);
 }
 
-/* The target of an instruction: in the text of objdump, "f+0x12". */
-struct target {
-    uint64_t address;
-    struct str before; /* the text in front of it */
-    bool is_data;      /* the instruction refers to it; else it jumps there */
-};
-
-static bool find_target(const struct annotated_code *code, struct target *t)
+bool annotation_find_target(const struct annotated_code *code,
+                            struct annotation_target *t)
 {
-    struct str said;
-    if (!annotated_target(code->text, &t->address, &t->before, &said))
+    if (!annotated_target(code->text, &t->address, &t->before, &t->said))
         return false;
     t->is_data = str_ends(str_trim_right(t->before), STR("#"));
     return true;
 }
 
-/* Replaces objdump's name of the target; none if `name` is empty. */
-static void set_target(struct annotated_code *code, const struct target *t,
-                       struct str name, struct arena *arena)
+void annotation_set_target(struct annotated_code *code, const struct annotation_target *t,
+                           struct str name, struct arena *arena)
 {
     struct output text = OUTPUT_BUFFER;
     output_str(&text, t->before);
@@ -264,7 +254,7 @@ static struct symtab_variable *find_variables(const struct annotation *f,
                                               struct object *o, size_t *count,
                                               struct arena *room)
 {
-    struct target t;
+    struct annotation_target t;
     struct sort_key *keys = arena_alloc(room, (f->code_count + 1) * sizeof *keys);
     struct sort_key *scratch = arena_alloc(room, (f->code_count + 1) * sizeof *keys);
     struct symtab_variable *v = arena_zalloc(room, f->code_count + 1, sizeof *v);
@@ -273,7 +263,7 @@ static struct symtab_variable *find_variables(const struct annotation *f,
     if (!keys || !scratch || !v)
         return NULL;
     for (size_t i = 0; i < f->code_count; i++)
-        if (find_target(&f->code[i], &t) && t.is_data)
+        if (annotation_find_target(&f->code[i], &t) && t.is_data)
             keys[found++] = (struct sort_key){t.address, 0};
     sort_keys(keys, found, scratch);
     for (size_t i = 0; i < found; i++)
@@ -299,11 +289,11 @@ static struct name_job *name_jobs(const struct annotation *f,
 {
     struct name_job *jobs = arena_zalloc(room, 2 * f->code_count + 1, sizeof *jobs);
     for (size_t i = 0; jobs && i < f->code_count; i++) {
-        struct target t;
+        struct annotation_target t;
         jobs[2 * i].object = jobs[2 * i + 1].object = object;
         jobs[2 * i].address = asked_address(o, f->code[i].address);
         jobs[2 * i + 1].address = UINT64_MAX;
-        if (find_target(&f->code[i], &t))
+        if (annotation_find_target(&f->code[i], &t))
             jobs[2 * i + 1].address = asked_address(o, t.address);
     }
     if (jobs)
@@ -317,7 +307,7 @@ static void name_code(struct annotation *f, const struct resolver *resolver,
 {
     struct output scratch = OUTPUT_BUFFER;
     struct arena room = ARENA_INIT;
-    struct target t;
+    struct annotation_target t;
     size_t variable_count;
     struct name_job *jobs = name_jobs(f, resolver, object, o, &room);
     struct symtab_variable *variables = find_variables(f, o, &variable_count, &room);
@@ -326,14 +316,16 @@ static void name_code(struct annotation *f, const struct resolver *resolver,
         const struct name_job *job = &jobs[2 * i], *of_target = &jobs[2 * i + 1];
         if (job->count > 1)
             code->function = arena_str(arena, job->frames[0].name);
-        if (!find_target(code, &t))
+        if (!annotation_find_target(code, &t))
             continue;
-        bool is_variable = t.is_data && !of_target->count;
-        set_target(code, &t,
-                   is_variable
-                       ? variable_name(variables, variable_count, t.address, &scratch)
-                       : target_name(f, t.address, of_target, &scratch),
-                   arena);
+        const struct resolved_frame *frame =
+            of_target->count ? &of_target->frames[of_target->count - 1] : NULL;
+        annotation_set_target(
+            code, &t,
+            t.is_data && !frame
+                ? variable_name(variables, variable_count, t.address, &scratch)
+                : annotation_target_name(f, t.address, frame, &scratch),
+            arena);
     }
     arena->failed |= room.failed;
     output_deinit(&scratch);
@@ -398,12 +390,26 @@ void annotation_count_other(struct annotation *f, size_t other, uint64_t address
 
 /* --- The whole --------------------------------------------------------------------- */
 
+static bool build_kept(struct annotation *f, const struct annotation_code *code,
+                       struct arena *arena)
+{
+    set_range(f, NULL, code);
+    if (!annotation_take(f, code->kept, code->kept_function, arena) ||
+        !add_lines(f, arena))
+        return false;
+    if (annotation_disassemble(f, arena))
+        annotation_take_names(f, code->kept, code->kept_function, arena);
+    return !arena->failed;
+}
+
 bool annotation_build(struct annotation *f, const struct annotation_code *code,
                       const struct resolver *resolver, struct arena *arena)
 {
-    struct object *o = local_resolver_tables(resolver, code->object);
     if (!strings_init(&f->files, arena) || !order_addresses(f, arena))
         return false;
+    if (code->kept)
+        return build_kept(f, code, arena);
+    struct object *o = local_resolver_tables(resolver, code->object);
     set_range(f, o, code);
     f->is_stripped = code->high != 0;
     f->is_jit = o && (o->request.kind == FRAME_JIT || o->is_dump);

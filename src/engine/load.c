@@ -11,6 +11,7 @@
 #include "import/detect.h"
 #include "import/folded.h"
 #include "import/unread.h"
+#include "model/code.h"
 #include "os/file.h"
 #include "os/spool.h"
 #include "os/thread_pool.h"
@@ -168,10 +169,28 @@ static unsigned thread_count(const struct loading *l, const struct decoder *d)
 
 /* --- One file, all files ------------------------------------------------------------ */
 
+/* Reads a .stoke with the code of its functions. */
+static bool load_code(struct loading *l, struct source *in, struct builder *b,
+                      struct error *err)
+{
+    const struct code_consumer *consumer = l->settings->code_consumer;
+    struct import_options options = l->options;
+    struct code code;
+    bool ok = code_init(&code) || error_memory(err);
+    options.code = &code;
+    ok = ok && import_read(l->importer, in, &options, b, err);
+    if (ok && code.event_count > 1)
+        consumer->take(consumer->context, &code, l->options.resolver);
+    code_deinit(&code);
+    return ok;
+}
+
 static bool load_whole(struct loading *l, struct source *in, struct builder *b,
                        struct error *err)
 {
     uint64_t before = b->profile->facts.samples;
+    if (l->settings->code_consumer && l->importer == importer_named(STR("stoke")))
+        return load_code(l, in, b, err);
     if (!l->settings->consumer || l->importer != importer_named(STR("perf-data")))
         return import_read(l->importer, in, &l->options, b, err);
     return perf_data_replay(in, &l->options, b, l->settings->consumer, err) &&

@@ -15,6 +15,14 @@ struct history_request {
     const char *store;   /* its location; NULL: the default */
 };
 
+/* Receives the code of functions that a .stoke has (model/code.h), once for each file that has
+ * some. */
+struct code_consumer {
+    void *context;
+    /* May take what *code has, and leave an empty one. */
+    void (*take)(void *context, struct code *code, const struct resolver *resolver);
+};
+
 struct load_settings {
     const struct importer *format; /* NULL: found from the content */
     int64_t threads;               /* 0: as many as there are cores */
@@ -31,6 +39,7 @@ struct load_settings {
     const struct perf_consumer
         /* receives the samples of recordings one by one; the profile then has none */
         *consumer;
+    const struct code_consumer *code_consumer; /* NULL: the code is not read */
     struct import_options import;
     struct symbol_settings symbols; /* for recordings, whose addresses have no names */
     struct name_list skip_after;

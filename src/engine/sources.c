@@ -11,8 +11,10 @@
 
 /* The files that may be read. */
 struct source_dirs {
-    const struct name_list *folders;
-    bool by_line_table; /* any file that a line table names */
+    const struct name_list *folders; /* or NULL */
+    bool by_line_table;              /* any file that a line table names */
+    bool any_encoding;               /* not only UTF-8 */
+    uint64_t most;                   /* bytes of all */
 };
 
 static bool is_source_name(struct str path)
@@ -26,7 +28,9 @@ static bool is_source_name(struct str path)
         "vb",  "pas", "adb",   "ads", "v",   "cu",  "cuh",  "cl",  "y",     "l",   "def"};
     struct str name = str_basename(path);
     size_t dot = str_rfind(name, '.');
-    if (dot == name.len || dot == 0)
+    if (dot == name.len) /* "/usr/include/c++/12/functional" */
+        return str_has(path, STR("/include/"));
+    if (dot == 0)
         return false;
     struct str suffix = str_skip(name, dot + 1);
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
@@ -35,9 +39,10 @@ static bool is_source_name(struct str path)
     return false;
 }
 
-static bool is_text(struct str bytes)
+static bool is_text(struct str bytes, bool any_encoding)
 {
-    return str_find(bytes, 0) == bytes.len && utf8_valid(bytes) == bytes.len;
+    return str_find(bytes, 0) == bytes.len &&
+           (any_encoding || utf8_valid(bytes) == bytes.len);
 }
 
 /* Opens DIR/NAME; tries shorter and shorter ends of the name. */
@@ -68,7 +73,7 @@ static bool open_source(const struct source_dirs *dirs, struct str name,
     if (name.len >= sizeof path || str_find(name, 0) < name.len)
         return false;
     format_text(path, sizeof path, "%.*s", STR_ARG(name));
-    for (size_t i = 0; i < dirs->folders->count; i++) {
+    for (size_t i = 0; dirs->folders && i < dirs->folders->count; i++) {
         const char *folder = dirs->folders->items[i];
         if ((path[0] == '/' && os_mapping_open_below(m, path, folder, &ignored)) ||
             open_below(m, folder, name))
@@ -82,10 +87,15 @@ static bool read_text(struct sources *s, const struct source_dirs *dirs, struct 
                       struct str *text)
 {
     struct os_mapping m = OS_MAPPING_NONE;
-    if (!open_source(dirs, name, &m))
+    if (!is_source_name(name) || !open_source(dirs, name, &m)) {
+        s->skipped++;
         return false;
-    bool ok =
-        m.bytes.len <= FILE_MOST && m.bytes.len <= ALL_MOST - s->size && is_text(m.bytes);
+    }
+    bool is_large = m.bytes.len > FILE_MOST || m.bytes.len > dirs->most - s->size ||
+                    s->count == COUNT_MOST;
+    bool ok = !is_large && is_text(m.bytes, dirs->any_encoding);
+    s->too_large += is_large;
+    s->skipped += !ok && !is_large;
     if (ok)
         *text = arena_str(&s->arena, m.bytes);
     os_mapping_close(&m);
@@ -95,11 +105,8 @@ static bool read_text(struct sources *s, const struct source_dirs *dirs, struct 
 static bool add_source(struct sources *s, const struct source_dirs *dirs, struct str name)
 {
     struct source_text source = {.name = name};
-    if (!is_source_name(name) || s->count == COUNT_MOST ||
-        !read_text(s, dirs, name, &source.text)) {
-        s->skipped++;
+    if (!read_text(s, dirs, name, &source.text))
         return true;
-    }
     struct source_text *item = ARRAY_APPEND(&s->arena, s->items, s->count, s->cap);
     if (!item)
         return false;
@@ -110,7 +117,7 @@ static bool add_source(struct sources *s, const struct source_dirs *dirs, struct
 
 static bool check_folders(const struct name_list *folders, struct error *err)
 {
-    for (size_t i = 0; i < folders->count; i++) {
+    for (size_t i = 0; folders && i < folders->count; i++) {
         if (os_is_folder(folders->items[i]))
             continue;
         error_set(err, "invalid --source-dir '%s': not a directory", folders->items[i]);
@@ -122,7 +129,7 @@ static bool check_folders(const struct name_list *folders, struct error *err)
 bool sources_read(struct sources *s, const struct profile *p,
                   const struct name_list *folders, struct error *err)
 {
-    struct source_dirs dirs = {folders, !p->facts.foreign_lines};
+    struct source_dirs dirs = {folders, !p->facts.foreign_lines, false, ALL_MOST};
     *s = (struct sources){0};
     if (!check_folders(folders, err))
         return false;
@@ -139,16 +146,29 @@ bool sources_read(struct sources *s, const struct profile *p,
     return (ok && !s->arena.failed) || error_memory(err);
 }
 
+bool sources_read_named(struct sources *s, const struct strings *names,
+                        const struct name_list *folders, uint64_t most, struct error *err)
+{
+    struct source_dirs dirs = {folders, true, true, most};
+    bool ok = true;
+    *s = (struct sources){0};
+    if (!check_folders(folders, err))
+        return false;
+    for (string_id i = 1; ok && i < names->count; i++)
+        ok = add_source(s, &dirs, strings_get(names, i));
+    return (ok && !s->arena.failed) || error_memory(err);
+}
+
 void sources_list(const struct sources *s, const struct engine_report *report)
 {
     for (size_t i = 0; i < s->count; i++)
         engine_note(report, "the page has the source file %.*s",
                     STR_ARG(s->items[i].name));
-    if (s->skipped)
+    if (s->skipped + s->too_large)
         engine_note(report,
                     "%zu source files of the profile are not in the page; --source-dir "
                     "DIR sets their folder",
-                    s->skipped);
+                    s->skipped + s->too_large);
 }
 
 void sources_deinit(struct sources *s)

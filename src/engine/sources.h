@@ -16,8 +16,9 @@ struct sources {
     struct arena arena;
     struct source_text *items;
     size_t count, cap;
-    size_t size;    /* total bytes */
-    size_t skipped; /* number of files that are named, but missing or not text */
+    size_t size;      /* total bytes */
+    size_t skipped;   /* number of files that are named, but missing or not text */
+    size_t too_large; /* number of files that exceed the limits */
 };
 
 /* Reads them: regular files that are text and whose names have the suffix of a source
@@ -27,6 +28,12 @@ struct sources {
  * deinit in every case. */
 bool sources_read(struct sources *s, const struct profile *p,
                   const struct name_list *folders, struct error *err);
+
+/* The same for files that line tables of this machine's binaries name, up to a total size of
+ * `most`. `folders` may be NULL. */
+bool sources_read_named(struct sources *s, const struct strings *names,
+                        const struct name_list *folders, uint64_t most,
+                        struct error *err);
 
 /* Reports which files were read. */
 void sources_list(const struct sources *s, const struct engine_report *report);

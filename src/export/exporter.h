@@ -19,6 +19,7 @@
 #include "base/thread_pool.h"
 #include "model/profile.h"
 
+struct code;          /* model/code.h */
 struct costs_limits;  /* analysis/call_costs.h */
 struct svg_options;   /* export/svg.h */
 struct table_options; /* export/table.h */
@@ -42,9 +43,10 @@ struct export_options {
     const struct profile
         *before; /* html: the profile that it is compared with; NULL: none */
     struct str before_title;
-    bool with_callgraph; /* html: with the layout program for call graphs, +0.7 MB */
-    bool live;           /* html: the page of stoke daemon, which reads from its server */
-    bool home;           /* html: the page of stoke view, which reads from its server */
+    const struct code *code; /* stoke: the code of functions (model/code.h); NULL: none */
+    bool with_callgraph;     /* html: with the layout program for call graphs, +0.7 MB */
+    bool live; /* html: the page of stoke daemon, which reads from its server */
+    bool home; /* html: the page of stoke view, which reads from its server */
     const struct thread_pool *pool; /* to write in parallel; NULL: no threads */
 };
 

@@ -27,6 +27,7 @@
 enum import_shape { SHAPE_TEXT, SHAPE_JSON, SHAPE_XML, SHAPE_BINARY };
 
 struct perf_session;
+struct code;
 
 enum ghc_column { GHC_TIME, GHC_TICKS, GHC_BYTES };
 
@@ -66,8 +67,10 @@ struct import_options {
         *resolver;    /* unwinds and resolves addresses; NULL: neither is done */
     uint64_t written; /* when the input was written, ns since the epoch; 0: unknown */
     struct perf_session
-        *session;    /* shared by the recordings of one command; NULL: read alone */
-    struct str head; /* of a part that is read separately: the start of the whole input;
+        *session;      /* shared by the recordings of one command; NULL: read alone */
+    struct code *code; /* .stoke: also read the code of functions into it (model/code.h);
+                          NULL: skip it */
+    struct str head;   /* of a part that is read separately: the start of the whole input;
                         else empty */
 };
 

@@ -8,69 +8,22 @@
  * used. */
 #include "base/array.h"
 #include "base/bytes.h"
-#include "base/crc32.h"
 #include "base/stoke_format.h"
-#include "import/importer.h"
+#include "import/stoke_reader.h"
+#include "model/code.h"
 #include "model/sample_labels.h"
 
-#define COLUMNS_MAX 9
 #define SAMPLE_LEAST 7 /* bytes of a row: one of each column that is not optional */
 
-enum table {
-    STRINGS,
-    MODULES,
-    FRAMES,
-    STACKS,
-    THREADS,
-    EVENTS,
-    LABELS,
-    LABEL_SETS,
-    SAMPLES,
-    CALLS,
-    TABLES
-};
-
-/* The new ids of a table's rows. */
-struct id_map {
-    uint32_t *ids;
-    size_t count, cap;
-};
-
-struct section {
-    char tag[4];
-    uint32_t first, rows, size, sum;
-    uint64_t offset; /* of its head, in the decompressed data */
-};
-
-struct stoke_reader {
-    struct source *in;
-    const struct import_options *options;
-    struct builder *b;
-    struct error *err;
-    struct arena arena;
-    struct crc32 crc;
-    struct id_map maps[TABLES];
-    struct section section;
-    struct str body;
-    uint64_t *columns[COLUMNS_MAX]; /* of the current section */
-    size_t column_caps[COLUMNS_MAX];
-    uint32_t *set_sizes; /* by label set */
-    size_t set_size_cap;
-    uint64_t mark; /* number of the stack that is left out; 0: none */
-    struct facts facts;
-    bool has_facts, all_samples, ended, reserved;
-    uint64_t samples; /* the number of samples in the rows */
-    uint64_t first, last;
-};
-
-static void warn(struct stoke_reader *r, const char *what)
+void stoke_warn(struct stoke_reader *r, const char *what)
 {
     builder_warn_offset(r->b, what, r->section.offset);
 }
 
 static bool memory(struct stoke_reader *r)
 {
-    r->b->profile->arena.failed |= r->arena.failed;
+    r->b->profile->arena.failed |=
+        r->arena.failed || (r->options->code && r->options->code->arena.failed);
     return !r->b->profile->arena.failed;
 }
 
@@ -131,7 +84,7 @@ static bool take_columns(struct stoke_reader *r, const char *kinds, struct str *
             memset(column, 0, r->section.rows * sizeof *column);
     }
     if (in.failed) {
-        warn(r, "a section is shorter than its rows");
+        stoke_warn(r, "a section is shorter than its rows");
         return false;
     }
     *rest = bytes_take(&in, bytes_left(&in));
@@ -140,15 +93,14 @@ static bool take_columns(struct stoke_reader *r, const char *kinds, struct str *
 
 /* --- Ids ---------------------------------------------------------------------------- */
 
-/* The new id of a row; 0 if the row was lost. */
-static uint32_t new_id(struct stoke_reader *r, enum table table, uint64_t id)
+uint32_t stoke_new_id(struct stoke_reader *r, enum table table, uint64_t id)
 {
     const struct id_map *map = &r->maps[table];
     if (id == 0)
         return 0;
     if (id < map->count)
         return map->ids[id];
-    warn(r, "a row refers to a missing row");
+    stoke_warn(r, "a row refers to a missing row");
     return 0;
 }
 
@@ -161,7 +113,7 @@ static bool map_rows(struct stoke_reader *r, enum table table)
     struct id_map *map = &r->maps[table];
     size_t to = (size_t)s->first + s->rows;
     if (s->first < map->count || s->first + (uint64_t)s->rows > s->offset + s->size) {
-        warn(r, "rows with an invalid position");
+        stoke_warn(r, "rows with an invalid position");
         return false;
     }
     if (table >= SAMPLES) /* nothing refers to samples and calls */
@@ -175,26 +127,29 @@ static bool map_rows(struct stoke_reader *r, enum table table)
 
 /* --- Tables -------------------- */
 
-static void add_strings(struct stoke_reader *r)
+/* `table`: the strings of the profile or of the code. */
+static void add_strings(struct stoke_reader *r, enum table table)
 {
     struct str text;
-    if (!take_columns(r, "u", &text) || !map_rows(r, STRINGS))
+    if (!take_columns(r, "u", &text) || !map_rows(r, table))
         return;
     for (uint32_t i = 0; i < r->section.rows; i++) {
         uint64_t length = r->columns[0][i];
         if (length > text.len) {
-            warn(r, "strings are longer than their section");
+            stoke_warn(r, "strings are longer than their section");
             return;
         }
-        r->maps[STRINGS].ids[r->section.first + i] =
-            builder_string(r->b, str_head(text, (size_t)length));
+        struct str string = str_head(text, (size_t)length);
+        r->maps[table].ids[r->section.first + i] =
+            table == STRINGS ? builder_string(r->b, string)
+                             : strings_add(&r->options->code->strings, string);
         text = str_skip(text, (size_t)length);
     }
 }
 
 static struct str string_at(struct stoke_reader *r, uint64_t id)
 {
-    return profile_string(r->b->profile, new_id(r, STRINGS, id));
+    return profile_string(r->b->profile, stoke_new_id(r, STRINGS, id));
 }
 
 static uint32_t add_module(struct stoke_reader *r, uint32_t i)
@@ -209,11 +164,11 @@ static uint32_t add_frame(struct stoke_reader *r, uint32_t i)
 {
     const struct import_options *o = r->options;
     uint64_t *const *c = r->columns;
-    struct frame f = {.name = new_id(r, STRINGS, c[0][i]),
-                      .module = new_id(r, MODULES, c[1][i]),
+    struct frame f = {.name = stoke_new_id(r, STRINGS, c[0][i]),
+                      .module = stoke_new_id(r, MODULES, c[1][i]),
                       .kind = c[4][i] <= FRAME_WAKER ? (uint32_t)c[4][i] : FRAME_USER};
     if (o->lines) {
-        f.file = new_id(r, STRINGS, c[2][i]);
+        f.file = stoke_new_id(r, STRINGS, c[2][i]);
         f.line = c[3][i] <= UINT32_MAX ? (uint32_t)c[3][i] : 0;
     }
     bool is_waker = f.kind == FRAME_WAKER && !f.module; /* the address is a thread ID */
@@ -240,15 +195,15 @@ static uint32_t add_stack(struct stoke_reader *r, uint32_t i)
     bool is_below_mark = r->mark && own - back == r->mark;
     stack_id parent = 0;
     if (back > own) {
-        warn(r, "a stack without its caller");
+        stoke_warn(r, "a stack without its caller");
         return 0;
     }
     if (back && back < own && !is_below_mark) {
-        parent = new_id(r, STACKS, own - back);
+        parent = stoke_new_id(r, STACKS, own - back);
         if (!parent)
             return 0;
     }
-    frame_id frame = new_id(r, FRAMES, r->columns[1][i]);
+    frame_id frame = stoke_new_id(r, FRAMES, r->columns[1][i]);
     if (frame && skips_mark(r, frame)) {
         if (parent) /* frames between callers are missing */
             return parent;
@@ -302,18 +257,18 @@ static uint32_t add_label_set(struct stoke_reader *r, uint32_t i)
         return 0;
     sizes[own] = 0;
     if (back && back >= own) {
-        warn(r, "a label set without its parent");
+        stoke_warn(r, "a label set without its parent");
         return 0;
     }
-    label_set_id parent = back ? new_id(r, LABEL_SETS, own - back) : 0;
-    label_id label = new_id(r, LABELS, r->columns[1][i]);
+    label_set_id parent = back ? stoke_new_id(r, LABEL_SETS, own - back) : 0;
+    label_id label = stoke_new_id(r, LABELS, r->columns[1][i]);
     if (!label || (back && !parent))
         return 0;
     sizes[own] = back ? sizes[own - back] + 1 : 1;
     label_set_id set =
         sizes[own] <= LABELS_MAX ? builder_label_set_add(r->b, parent, label) : 0;
     if (!set)
-        warn(r, "a label set with too many labels");
+        stoke_warn(r, "a label set with too many labels");
     return set;
 }
 
@@ -331,25 +286,25 @@ static uint32_t add_sample(struct stoke_reader *r, uint32_t i)
 {
     uint64_t *const *c = r->columns;
     struct sample s = {.time = c[0][i],
-                       .thread = new_id(r, THREADS, c[1][i]),
+                       .thread = stoke_new_id(r, THREADS, c[1][i]),
                        .cpu = (uint32_t)c[2][i] - 1,
-                       .event = new_id(r, EVENTS, c[3][i]),
-                       .stack = new_id(r, STACKS, c[4][i]),
+                       .event = stoke_new_id(r, EVENTS, c[3][i]),
+                       .stack = stoke_new_id(r, STACKS, c[4][i]),
                        .count = c[5][i]};
     memcpy(&s.weight, &c[6][i], sizeof s.weight);
     if (!s.event || (c[4][i] && !s.stack)) {
-        warn(r, "a sample without its stack or event");
+        stoke_warn(r, "a sample without its stack or event");
         return 0;
     }
     if (!(s.weight - s.weight == 0) || r->samples + s.count < s.count ||
         s.count > UINT64_MAX / 2) {
-        warn(r, "a sample with an invalid weight");
+        stoke_warn(r, "a sample with an invalid weight");
         return 0;
     }
     memcpy(&s.rest, &c[7][i], sizeof s.rest);
     double most = s.weight < 0 ? -s.weight : s.weight;
     if (!(s.rest <= most && s.rest >= -most)) {
-        warn(r, "a weight with an invalid rest");
+        stoke_warn(r, "a weight with an invalid rest");
         s.rest = 0;
     }
     if (r->options->samples) {
@@ -358,7 +313,7 @@ static uint32_t add_sample(struct stoke_reader *r, uint32_t i)
     }
     r->samples += s.count;
     note_time(r, s.time);
-    builder_add_mapped_labelled(r->b, &s, new_id(r, LABEL_SETS, c[8][i]));
+    builder_add_mapped_labelled(r->b, &s, stoke_new_id(r, LABEL_SETS, c[8][i]));
     return 0;
 }
 
@@ -366,16 +321,16 @@ static uint32_t add_sample(struct stoke_reader *r, uint32_t i)
 static uint32_t add_call(struct stoke_reader *r, uint32_t i)
 {
     uint64_t *const *c = r->columns;
-    struct stated_call call = {.caller = new_id(r, FRAMES, c[0][i]),
-                               .callee = new_id(r, FRAMES, c[1][i]),
-                               .event = new_id(r, EVENTS, c[2][i]),
+    struct stated_call call = {.caller = stoke_new_id(r, FRAMES, c[0][i]),
+                               .callee = stoke_new_id(r, FRAMES, c[1][i]),
+                               .event = stoke_new_id(r, EVENTS, c[2][i]),
                                .summed = c[5][i] != 0};
     memcpy(&call.count, &c[3][i], sizeof call.count);
     memcpy(&call.total, &c[4][i], sizeof call.total);
     bool complete = call.callee && !call.caller == !c[0][i] && !call.event == !c[2][i];
     bool numbers = call.count - call.count == 0 && call.total - call.total == 0;
     if (!complete || !numbers)
-        warn(r, "a call without its function, event or numbers");
+        stoke_warn(r, "a call without its function, event or numbers");
     else if (!r->options->samples)
         builder_add_call(r->b, &call);
     return 0;
@@ -459,7 +414,7 @@ static void take_facts(struct stoke_reader *r)
     f->grafted = take_later(&in);
     f->interpreters = (string_id)take_later(&in);
     if (in.failed)
-        warn(r, "truncated facts");
+        stoke_warn(r, "truncated facts");
 }
 
 /* Adapts the facts to the samples that were read: a damaged file contains fewer. */
@@ -475,15 +430,15 @@ static void set_facts(struct stoke_reader *r)
         to->time_first = r->first;
     if (to->time_last == TIME_NONE || (r->last != TIME_NONE && r->last > to->time_last))
         to->time_last = r->last;
-    to->format = new_id(r, STRINGS, f->format);
+    to->format = stoke_new_id(r, STRINGS, f->format);
     if (!r->has_facts) {
         to->samples += r->samples;
         return;
     }
     to->samples += f->samples < r->samples || f->filtered ? f->samples : r->samples;
-    to->host = new_id(r, STRINGS, f->host);
-    to->command = new_id(r, STRINGS, f->command);
-    to->interpreters = new_id(r, STRINGS, f->interpreters);
+    to->host = stoke_new_id(r, STRINGS, f->host);
+    to->command = stoke_new_id(r, STRINGS, f->command);
+    to->interpreters = stoke_new_id(r, STRINGS, f->interpreters);
     to->lost += f->lost;
     for (unsigned i = 0; i < f->loss_count; i++) {
         to->lost -= f->losses[i].count <= to->lost ? f->losses[i].count : to->lost;
@@ -517,6 +472,12 @@ static const struct table_reader {
     {"LSET", LABEL_SETS, "uu", add_label_set},
     {"SMPS", SAMPLES, "duuuduw?wu", add_sample},
     {"CALS", CALLS, "uuuwwu", add_call},
+    {"CEVT", CODE_EVENTS, "uu", stoke_add_code_event},
+    {"CFUN", CODE_FUNCTIONS, "uuuuuudduuuu", stoke_add_code_function},
+    {"CROW", CODE_ROWS, "uduu", stoke_add_code_row},
+    {"CNTE", CODE_NOTES, "uduu", stoke_add_code_note},
+    {"CSPT", CODE_SPOTS, "uuuduw", stoke_add_code_spot},
+    {"CSRC", CODE_SOURCES, "uu", stoke_add_code_source},
 };
 
 static void add_table(struct stoke_reader *r, const struct table_reader *t)
@@ -577,12 +538,12 @@ static void add_section(struct stoke_reader *r)
 {
     struct str tag = {r->section.tag, sizeof r->section.tag};
     if (crc32_sum(&r->crc, r->body) != r->section.sum) {
-        warn(r, "a section with a wrong checksum was left out");
+        stoke_warn(r, "a section with a wrong checksum was left out");
         return;
     }
     r->ended = str_equal(tag, STR("END "));
     if (r->section.rows > STOKE_SECTION_ROWS) {
-        warn(r, "a section with too many rows was left out");
+        stoke_warn(r, "a section with too many rows was left out");
         return;
     }
     if (!r->reserved && sample_rows(&r->section))
@@ -590,7 +551,13 @@ static void add_section(struct stoke_reader *r)
     if (str_equal(tag, STR("FACT")))
         take_facts(r);
     else if (str_equal(tag, STR("STRS")))
-        add_strings(r);
+        add_strings(r, STRINGS);
+    else if (str_equal(tag, STR("CSTR")) && r->options->code)
+        add_strings(r, CODE_STRINGS);
+    bool skips_code =
+        tag.ptr[0] == 'C' && !str_equal(tag, STR("CALS")) && !r->options->code;
+    if (skips_code)
+        return;
     for (size_t i = 0; i < sizeof table_readers / sizeof *table_readers; i++)
         if (str_equal(tag, str_of(table_readers[i].tag)))
             add_table(r, &table_readers[i]);
@@ -599,7 +566,7 @@ static void add_section(struct stoke_reader *r)
 static void end_early(struct stoke_reader *r)
 {
     r->b->profile->facts.incomplete = true;
-    warn(r, "the file is truncated");
+    stoke_warn(r, "the file is truncated");
 }
 
 /* Takes `size` bytes from the input. False, with the window unchanged, if the input ends
@@ -632,7 +599,8 @@ static bool take_head(struct stoke_reader *r, bool *failed)
         s->size <= STOKE_SECTION_BYTES_MAX)
         return true;
     r->b->profile->facts.incomplete = true;
-    warn(r, "a section header has a wrong checksum: the rest of the file was left out");
+    stoke_warn(
+        r, "a section header has a wrong checksum: the rest of the file was left out");
     return false;
 }
 
@@ -688,6 +656,8 @@ static bool stoke_read(struct source *in, const struct import_options *options,
     bool ok = read_file_head(&r) && read_sections(&r);
     if (ok) {
         set_facts(&r);
+        if (options->code)
+            code_index(options->code);
         b->profile->all_samples &= r.all_samples;
     }
     arena_deinit(&r.arena);

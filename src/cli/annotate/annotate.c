@@ -119,6 +119,7 @@ static bool collect(struct annotate_settings *s, struct annotations *a, int file
     if (!c)
         return error_memory(err);
     s->load.consumer = annotate_collector_consumer(c);
+    s->load.code_consumer = annotate_collector_code_consumer(c);
     struct profile *p = load_profiles(&s->load, file_count, files, err);
     bool ok = p != NULL;
     profile_destroy(p);
@@ -126,9 +127,10 @@ static bool collect(struct annotate_settings *s, struct annotations *a, int file
     if (!ok)
         return false;
     if (!a->ended && a->err.message[0] == 0) {
-        error_set(err, "%s not a recording: the addresses of code are unknown",
+        error_set(err, "%s not a recording and has no code: the addresses are unknown",
                   file_count > 1 ? "one of the inputs is" : "the input is");
-        return error_hint(err, "give a perf.data, as perf record writes it");
+        return error_hint(err, "give a perf.data, or what 'stoke convert perf.data "
+                               "--with-code -o FILE.stoke' makes of it");
     }
     if (a->ok && a->event_count > 1 && !s->event && !s->group && !s->load.quiet)
         message_note("showing %.*s of %zu events; choose with --event", STR_ARG(a->event),

@@ -12,6 +12,7 @@ static bool load_recordings(const struct load_settings *given, struct annotation
     if (!c)
         return error_memory(err);
     load.consumer = annotate_collector_consumer(c);
+    load.code_consumer = annotate_collector_code_consumer(c);
     load.quiet = true; /* the profile was read with messages */
     load.keep = load.events_apart = false;
     load.import.lines = true;

@@ -5,6 +5,7 @@
 #include "base/visible.h"
 #include "cli/annotate/annotate.h"
 #include "codec/json.h"
+#include "export/exporter.h"
 #include "model/name.h"
 #include "os/mapping.h"
 
@@ -18,8 +19,9 @@
 /* --- Source files ------------------------------------------------------------------ */
 
 /* A source file, opened at the first request. */
-struct source_text {
-    struct os_mapping mapping;
+struct opened_source {
+    struct os_mapping mapping; /* of a file on this machine */
+    struct str text;
     uint32_t *starts; /* of the lines, and the end */
     uint32_t count;   /* of the lines */
     bool opened, found;
@@ -27,14 +29,15 @@ struct source_text {
 
 /* The files of a function, by their numbers. */
 struct sources {
+    const struct annotations *a;
     const struct annotation *f;
-    struct source_text *items;
+    struct opened_source *items;
     struct arena arena;
 };
 
-static struct sources sources_of(const struct annotation *f)
+static struct sources sources_of(const struct annotations *a, const struct annotation *f)
 {
-    struct sources s = {.f = f, .arena = ARENA_INIT};
+    struct sources s = {.a = a, .f = f, .arena = ARENA_INIT};
     s.items = arena_zalloc(&s.arena, f->files.count + 1, sizeof *s.items);
     return s;
 }
@@ -47,45 +50,63 @@ static void close_sources(struct sources *s)
     arena_deinit(&s->arena);
 }
 
-static void find_lines(struct source_text *t, struct arena *arena)
+static void find_lines(struct opened_source *t, struct arena *arena)
 {
-    struct str rest = t->mapping.bytes;
+    struct str rest = t->text;
     size_t cap = 0;
     while (rest.len && rest.len < UINT32_MAX) {
         if (!ARRAY_RESERVE(arena, t->starts, cap, t->count + 2)) {
             t->count = 0;
             return;
         }
-        t->starts[t->count++] = (uint32_t)(rest.ptr - t->mapping.bytes.ptr);
+        t->starts[t->count++] = (uint32_t)(rest.ptr - t->text.ptr);
         str_cut(&rest, '\n');
-        t->starts[t->count] = (uint32_t)t->mapping.bytes.len;
+        t->starts[t->count] = (uint32_t)t->text.len;
+    }
+}
+
+static void open_file(struct opened_source *t, struct str name)
+{
+    char path[4096];
+    struct error ignored;
+    if (name.len >= sizeof path)
+        return;
+    format_text(path, sizeof path, "%.*s", STR_ARG(name));
+    t->found = os_mapping_open(&t->mapping, path, &ignored);
+    t->text = t->mapping.bytes;
+}
+
+/* A bundle names files of another machine: those of this one are not read. */
+static void find_kept(struct opened_source *t, const struct annotations *a, struct str name)
+{
+    for (size_t i = 0; i < a->source_count && !t->found; i++) {
+        t->found = str_equal(a->sources[i].name, name);
+        t->text = t->found ? a->sources[i].text : STR("");
     }
 }
 
 /* NULL when out of memory. */
-static const struct source_text *file_text(struct sources *s, uint32_t file)
+static const struct opened_source *file_text(struct sources *s, uint32_t file)
 {
-    char path[4096];
-    struct error ignored;
     struct str name = strings_get(&s->f->files, file);
-    struct source_text *t = s->items ? &s->items[file] : NULL;
+    struct opened_source *t = s->items ? &s->items[file] : NULL;
     if (!t || t->opened)
         return t;
-    t->opened = true;
-    t->mapping = OS_MAPPING_NONE;
-    if (name.len >= sizeof path)
-        return t;
-    format_text(path, sizeof path, "%.*s", STR_ARG(name));
-    t->found = os_mapping_open(&t->mapping, path, &ignored);
+    *t =
+        (struct opened_source){.opened = true, .mapping = OS_MAPPING_NONE, .text = STR("")};
+    if (s->f->is_kept)
+        find_kept(t, s->a, name);
+    else
+        open_file(t, name);
     find_lines(t, &s->arena);
     return t;
 }
 
-static struct str source_line(const struct source_text *t, uint32_t line)
+static struct str source_line(const struct opened_source *t, uint32_t line)
 {
     if (!t || line == 0 || line > t->count)
         return STR("");
-    struct str text = str_head(t->mapping.bytes, t->starts[line]);
+    struct str text = str_head(t->text, t->starts[line]);
     return str_trim_right(str_skip(text, t->starts[line - 1]));
 }
 
@@ -178,7 +199,7 @@ static void write_shares(const struct writer *w, const struct annotated *samples
 }
 
 /* A line; one without code is NULL. */
-static void write_line(const struct writer *w, const struct source_text *source,
+static void write_line(const struct writer *w, const struct opened_source *source,
                        uint32_t line, const struct annotated_line *code)
 {
     const struct annotation *f = w->f;
@@ -198,7 +219,7 @@ struct line_range {
 
 /* Writes the lines from `from` to `to` that are not yet shown; lines without code only
  * if the source is available. */
-static void write_lines(const struct writer *w, const struct source_text *source,
+static void write_lines(const struct writer *w, const struct opened_source *source,
                         struct line_range *r, uint32_t from, uint32_t to)
 {
     if (source->found && to > source->count)
@@ -231,7 +252,7 @@ static bool is_sampled(const struct writer *w, const struct annotated_line *line
 static size_t write_file(const struct writer *w, const struct annotated_line *lines,
                          size_t count)
 {
-    const struct source_text *source = file_text(w->sources, lines[0].file);
+    const struct opened_source *source = file_text(w->sources, lines[0].file);
     struct line_range range = {.lines = lines};
     bool sampled = false;
     while (range.count < count && lines[range.count].file == lines[0].file)
@@ -361,7 +382,9 @@ static void write_head(const struct writer *w)
     for (size_t i = 0; i < f->other_count; i++)
         write_sum(w, &f->others[i], &w->a->others[i]);
     output_char(w->out, '\n');
-    if (f->line_count == 0 && f->is_jit)
+    if (f->is_left_out)
+        output_text(w->out, "# its code was left out of the bundle\n");
+    else if (f->line_count == 0 && f->is_jit)
         output_text(w->out, "# a JIT made its code: no source lines are known\n");
     else if (f->line_count == 0)
         output_text(w->out, "# its file has no debug information: no source lines\n");
@@ -372,7 +395,7 @@ bool annotate_write_text(const struct annotations *a, const struct annotate_outp
     bool ok = true;
     for (size_t i = 0; i < a->count; i++) {
         const struct annotation *f = &a->items[i];
-        struct sources sources = sources_of(f);
+        struct sources sources = sources_of(a, f);
         struct writer w = {to->out,  to->colour, a,          f,
                            &sources, to->whole,  to->counts, to->weights};
         if (i)
@@ -395,14 +418,15 @@ static void json_samples(struct json_writer *j, const struct annotated *samples)
     json_member_u64(j, "samples", samples->count);
 }
 
-static void json_lines(struct json_writer *j, const struct annotation *f)
+static void json_lines(struct json_writer *j, const struct annotations *a,
+                       const struct annotation *f)
 {
-    struct sources sources = sources_of(f);
+    struct sources sources = sources_of(a, f);
     json_put_key(j, "lines");
     json_begin(j, JSON_ARRAY);
     for (size_t i = 0; i < f->line_count; i++) {
         const struct annotated_line *line = &f->lines[i];
-        const struct source_text *source = file_text(&sources, line->file);
+        const struct opened_source *source = file_text(&sources, line->file);
         json_put_line(j);
         json_begin(j, JSON_OBJECT);
         json_member_str(j, "file", strings_get(&f->files, line->file));
@@ -466,7 +490,7 @@ bool annotate_write_json(const struct annotations *a, bool lines, struct output 
         json_member_str(&j, "module", a->items[i].module);
         json_samples(&j, &a->items[i].samples);
         if (lines)
-            json_lines(&j, &a->items[i]);
+            json_lines(&j, a, &a->items[i]);
         json_code(&j, &a->items[i]);
         json_end(&j, JSON_OBJECT);
     }

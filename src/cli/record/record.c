@@ -6,6 +6,7 @@
 #include "cli/message.h"
 #include "cli/options/load.h"
 #include "cli/options/perf.h"
+#include "cli/options/quantity.h"
 #include "cli/record/check.h"
 #include "cli/record/summary.h"
 #include "engine/heap.h"
@@ -27,31 +28,6 @@
 
 #define OFF(field) offsetof(struct record_command_settings, field)
 
-/* A number and its unit: a letter of `units`, each with its factor. */
-static bool parse_quantity(const char *text, const char *units, const uint64_t *factors,
-                           uint64_t most, uint64_t *value)
-{
-    struct str number = str_of(text);
-    const char *unit = number.len > 1 ? strchr(units, number.ptr[number.len - 1]) : NULL;
-    uint64_t v, factor = unit ? factors[unit - units] : 1;
-    if (unit)
-        number.len--;
-    if (!number_parse_u64(number, &v) || v == 0 || v > most / factor)
-        return false;
-    *value = v * factor;
-    return true;
-}
-
-/* "64M" */
-static bool parse_size(const char *text, void *value, struct error *err)
-{
-    static const uint64_t factors[] = {1 << 10, 1 << 20, 1 << 30};
-    if (parse_quantity(text, "KMG", factors, (uint64_t)1 << 50, value))
-        return true;
-    error_set(err, "invalid size '%s'", text);
-    return error_hint(err, "in bytes, or 512K, 64M, 2G");
-}
-
 #define SPAN_MOST ((uint64_t)366 * 86400)
 
 /* "10m", to ns */
@@ -59,7 +35,7 @@ static bool parse_span(const char *text, void *value, struct error *err)
 {
     static const uint64_t factors[] = {1, 60, 3600};
     uint64_t seconds;
-    if (!parse_quantity(text, "smh", factors, SPAN_MOST, &seconds)) {
+    if (!quantity_parse(text, "smh", factors, SPAN_MOST, &seconds)) {
         error_set(err, "invalid time '%s'", text);
         return error_hint(err, "in seconds, or 90s, 10m, 2h");
     }
@@ -131,7 +107,7 @@ static const struct option record_options[] = {
     {"max-size", 0, "SIZE",
      "end when the file has this size (64M); with --rotate and --snapshot: size limit of "
      "what is retained",
-     OPTION_PARSED, OFF(max_size), .parse = parse_size},
+     OPTION_PARSED, OFF(max_size), .parse = quantity_parse_size},
     {"rotate", 0, "TIME", "start a new file after each TIME (10m): FILE.1, FILE.2, ...",
      OPTION_PARSED, OFF(rotate), .parse = parse_span},
     {"keep", 0, "N", "with --rotate: retain the last N files (default: 10)", OPTION_INT,
