@@ -135,10 +135,22 @@ struct parts {
     struct annotation_keeping keeping;
 };
 
+/* Returns what takes the sources of a .stoke. Memory that failed is reported later. */
+static struct code_consumer init_parts(struct parts *parts)
+{
+    *parts = (struct parts){.listing = OUTPUT_BUFFER};
+    sources_init(&parts->sources);
+    return sources_consumer(&parts->sources);
+}
+
 static bool read_parts(struct convert_settings *s, struct parts *parts,
                        const struct profile *p, int file_count, char **files,
                        struct error *err)
 {
+    if (s->with_code && p->facts.filtered) {
+        error_set(err, "--with-code keeps all samples, and filters leave some out");
+        return error_hint(err, "either without the other");
+    }
     parts->keeping = (struct annotation_keeping){
         .most = s->code_limit, .source_dirs = &s->source_dirs, .code = &parts->code};
     return (!s->with_source || sources_read(&parts->sources, p, &s->source_dirs, err)) &&
@@ -197,13 +209,15 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
         options.title = str_basename(str_of(files[0]));
     names_prepare(&s->names, threads, &s->load, &s->transforms, &options);
     transforms_prepare(&s->transforms, &s->load);
+    struct parts parts;
+    struct code_consumer consumer = init_parts(&parts);
+    s->load.code_consumer = s->with_source ? &consumer : NULL;
     struct profile *p = load_profiles(&s->load, file_count, files, err);
     p = transforms_apply(&s->transforms, p, err);
     if (p && !e->whole)
         load_note_event(p, s->load.quiet);
     if (p && e->integers && !s->load.quiet)
         note_rounding(p, e->name);
-    struct parts parts = {.listing = OUTPUT_BUFFER};
     bool ok = p && read_parts(s, &parts, p, file_count, files, err);
     set_parts(s, &parts, &options);
     ok = ok && save_profile_as(e, p, &options, path, pack, NULL, err);

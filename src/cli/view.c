@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke view: serves the viewer page with a profile to a browser on this machine. */
 #include "base/format.h"
+#include "cli/annotate/annotate.h"
 #include "cli/browser.h"
 #include "cli/command.h"
 #include "cli/message.h"
@@ -67,11 +68,20 @@ static bool make_page(struct viewer_settings *s, int file_count, char **files,
     save_prepare_load(exporter_named(STR("html")), &s->load);
     names_prepare(&s->names, THREAD_TID, &s->load, &s->transforms, &options);
     transforms_prepare(&s->transforms, &s->load);
+    struct sources sources;
+    struct output listing = OUTPUT_BUFFER;
+    sources_init(&sources);
+    struct code_consumer consumer = sources_consumer(&sources);
+    s->load.code_consumer = &consumer;
     struct profile *p = load_page(s, file_count, files, err);
-    struct sources sources = {0};
+    bool has_code = sources.code_count == (size_t)file_count;
     bool ok = p && sources_read(&sources, p, &s->source_dirs, err);
+    ok = ok && (!has_code ||
+                annotate_write_listing(&s->load, file_count, files, &listing, err));
+    options.assembly = output_contents(&listing);
     options.sources = sources.items;
     options.source_count = sources.count;
+    s->load.code_consumer = NULL;
     if (ok && before) {
         options.before = earlier = load_page(s, 1, &before, err);
         options.before_title = str_basename(str_of(before));
@@ -79,6 +89,7 @@ static bool make_page(struct viewer_settings *s, int file_count, char **files,
     }
     ok = ok && html_put_page(p, &options, out, err);
     sources_deinit(&sources);
+    output_deinit(&listing);
     profile_destroy(earlier);
     profile_destroy(p);
     return ok;

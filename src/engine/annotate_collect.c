@@ -270,10 +270,16 @@ static bool choose_event(struct annotate_collector *c, uint32_t *event)
 
 /* --- Which function ---------------------------------------------------------------- */
 
-static bool lighter_first(const void *context, uint32_t a, uint32_t b)
+/* Functions of equal weight are in the order of their names, which is the same for a recording
+ * and its bundle. */
+static bool heavier_first(const void *context, uint32_t a, uint32_t b)
 {
-    const struct annotated_function *f = context;
-    return f[a].weight > f[b].weight;
+    const struct annotated_function *x = (const struct annotated_function *)context + a,
+                                    *y = (const struct annotated_function *)context + b;
+    if (x->weight > y->weight || x->weight < y->weight)
+        return x->weight > y->weight;
+    int order = str_compare(x->is.name, y->is.name);
+    return order ? order < 0 : x->is.start < y->is.start;
 }
 
 /* The numbers of the functions that have samples of the event, the heaviest first, then
@@ -288,7 +294,7 @@ static uint32_t *ranked(struct annotate_collector *c)
     for (uint32_t i = 1; i < c->keys.count; i++)
         if (c->functions[i].weight > 0)
             order[count++] = i;
-    sort_u32(order, count, room, lighter_first, c->functions);
+    sort_u32(order, count, room, heavier_first, c->functions);
     order[count] = 0;
     return order;
 }

@@ -5,7 +5,8 @@
 #include "engine/annotate_parts.h"
 #include "engine/sources.h"
 
-#define SHARE_KEPT 0.99 /* of the weight of each event */
+#define SHARE_KEPT 0.99 /* of the weight of each event, */
+#define COUNT_KEPT 50   /* but as many functions as a page shows, if there are so many */
 
 /* The functions by their weights of one event, and what is chosen. */
 struct choosing {
@@ -50,7 +51,7 @@ static void mark_hot(struct choosing *h, uint32_t event)
             h->order[count++] = f;
     }
     sort_u32(h->order, count, h->room, heavier_first, h->weights);
-    for (size_t i = 0; i < count && sum < all * SHARE_KEPT; i++) {
+    for (size_t i = 0; i < count && (i < COUNT_KEPT || sum < all * SHARE_KEPT); i++) {
         uint32_t f = h->order[i];
         sum += h->weights[f];
         h->is_hot[f] = true;
@@ -227,7 +228,8 @@ static bool add_read_sources(struct choosing *h, struct error *err)
 {
     struct annotation_keeping *k = h->c->a->keep;
     struct sources sources;
-    bool ok = sources_read_named(&sources, &h->files, k->source_dirs,
+    bool ok = (sources_init(&sources) || error_memory(err)) &&
+              sources_read_named(&sources, &h->files, k->source_dirs,
                                  k->most - k->code_size - k->source_size, err);
     for (size_t i = 0; ok && i < sources.count; i++)
         ok = add_source(k, sources.items[i].name, sources.items[i].text);
@@ -237,13 +239,17 @@ static bool add_read_sources(struct choosing *h, struct error *err)
     return ok;
 }
 
-/* Those of the bundles that were read: each file that the kept lines are of. */
+/* Those of the bundles that were read; of several with one name, the first. */
 static bool add_kept_sources(struct annotate_collector *c)
 {
     struct annotation_keeping *k = c->a->keep;
-    bool ok = true;
+    struct strings met;
+    bool ok = strings_init(&met, &c->arena);
     for (size_t i = 0; ok && i < c->a->source_count; i++) {
         const struct source_text *s = &c->a->sources[i];
+        if (strings_find(&met, s->name))
+            continue;
+        strings_add(&met, s->name);
         if (s->text.len > k->most - k->code_size - k->source_size)
             k->over_limit++;
         else

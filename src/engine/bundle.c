@@ -24,6 +24,7 @@ bool bundle_read(struct annotation_keeping *k, const struct load_settings *load,
                  int file_count, char **files, struct error *err)
 {
     struct annotations a = {.keep = k};
+    *k->code = (struct code){.arena = ARENA_INIT};
     for (int i = 0; i < file_count; i++)
         if (strcmp(files[i], "-") == 0)
             return error_set(err, "the code of functions takes a second reading: give a "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/record_draw.h"
 #include "base/format.h"
+#include "engine/bundle.h"
 #include "engine/load.h"
 #include "engine/save.h"
 #include "os/proc.h"
@@ -63,6 +64,7 @@ bool record_drawing_choose(struct record_drawing *d, const char *output, bool bu
     }
     if (bundle)
         d->exporter = stoke;
+    d->with_code = bundle;
     if (!d->exporter)
         return check_suffix(name, output, err);
     d->packed = save_packs(d->exporter, name);
@@ -77,6 +79,20 @@ struct drawing_work {
     const char *path; /* of the recording */
     bool is_empty;    /* it has no samples: there is only the profile beside it */
 };
+
+/* Reads the code of the recording's functions. Without it, the profile is still useful. */
+static bool read_code(const struct record_drawing *d, const struct load_settings *load,
+                      char **recording, struct code *code)
+{
+    struct error err = {.message = ""};
+    struct annotation_keeping keeping = {.most = BUNDLE_MOST, .code = code};
+    bool ok = bundle_read(&keeping, load, 1, recording, &err);
+    if (ok)
+        bundle_describe(&keeping, d->report);
+    else
+        engine_note(d->report, "the code of functions was not kept: %s", err.message);
+    return ok;
+}
 
 /* Draws the recording, as stoke convert does. */
 static bool draw(const struct drawing_work *w, struct error *err)
@@ -97,8 +113,12 @@ static bool draw(const struct drawing_work *w, struct error *err)
                                     files + w->is_empty, d->report, err);
     if (p && d->loaded)
         d->loaded(d->context, p, path);
+    struct code code = {.arena = ARENA_INIT};
+    if (p && d->with_code && !w->is_empty && read_code(d, &load, files, &code))
+        options.code = &code;
     bool ok =
         p && save_profile_as(e, p, &options, d->output, d->packed, &file_options, err);
+    code_deinit(&code);
     profile_destroy(p);
     return ok;
 }

@@ -16,6 +16,7 @@ struct record_drawing {
     const struct exporter *exporter; /* NULL: the recording is the output */
     const char *output;
     bool packed;
+    bool with_code; /* .stoke: with the code of functions */
 
     /* The recording, in the folder of the output until the output exists; empty: it has
      * no name. */
@@ -31,8 +32,8 @@ struct record_drawing {
     void (*failed)(void *context, const struct error *err);
 };
 
-/* Finds the format from the output's name, in lower or upper case; `bundle`: .stoke,
- * whatever the name is. Sets d->exporter and d->data; the caller sets the rest. False if
+/* Finds the format from the output's name, in lower or upper case; `bundle`: .stoke
+ * with the code of functions, whatever the name is. Sets d->exporter, d->with_code and d->data; the caller sets the rest. False if
  * the name requests a format that cannot be written. */
 bool record_drawing_choose(struct record_drawing *d, const char *output, bool bundle,
                            struct error *err);

@@ -2,6 +2,7 @@
 #include "engine/sources.h"
 #include "base/array.h"
 #include "base/utf8.h"
+#include "model/code.h"
 #include "os/mapping.h"
 #include "os/regular_file.h"
 
@@ -102,17 +103,48 @@ static bool read_text(struct sources *s, const struct source_dirs *dirs, struct 
     return ok;
 }
 
+static bool add_text(struct sources *s, struct str name, struct str text)
+{
+    struct source_text *item = ARRAY_APPEND(&s->arena, s->items, s->count, s->cap);
+    string_id id = strings_add(&s->names, name);
+    if (!item || !id)
+        return false;
+    *item = (struct source_text){strings_get(&s->names, id), text};
+    s->size += text.len;
+    return true;
+}
+
 static bool add_source(struct sources *s, const struct source_dirs *dirs, struct str name)
 {
-    struct source_text source = {.name = name};
-    if (!read_text(s, dirs, name, &source.text))
-        return true;
-    struct source_text *item = ARRAY_APPEND(&s->arena, s->items, s->count, s->cap);
-    if (!item)
-        return false;
-    *item = source;
-    s->size += source.text.len;
-    return true;
+    struct str text;
+    return strings_find(&s->names, name) || !read_text(s, dirs, name, &text) ||
+           add_text(s, name, text);
+}
+
+bool sources_init(struct sources *s)
+{
+    *s = (struct sources){.arena = ARENA_INIT};
+    return strings_init(&s->names, &s->arena);
+}
+
+static void take_code(void *context, struct code *code, const struct resolver *resolver)
+{
+    struct sources *s = context;
+    (void)resolver;
+    s->code_count++;
+    for (size_t i = 1; i < code->source_count; i++) {
+        struct str name = code_string(code, code->sources[i].name);
+        struct str text = code_string(code, code->sources[i].text);
+        bool fits = text.len <= FILE_MOST && text.len <= ALL_MOST - s->size &&
+                    s->count < COUNT_MOST;
+        if (name.len && fits && is_text(text, false) && !strings_find(&s->names, name))
+            add_text(s, name, arena_str(&s->arena, text));
+    }
+}
+
+struct code_consumer sources_consumer(struct sources *s)
+{
+    return (struct code_consumer){s, take_code};
 }
 
 static bool check_folders(const struct name_list *folders, struct error *err)
@@ -130,7 +162,6 @@ bool sources_read(struct sources *s, const struct profile *p,
                   const struct name_list *folders, struct error *err)
 {
     struct source_dirs dirs = {folders, !p->facts.foreign_lines, false, ALL_MOST};
-    *s = (struct sources){0};
     if (!check_folders(folders, err))
         return false;
     bool *met = arena_zalloc(&s->arena, p->strings.count, sizeof *met);
@@ -151,7 +182,6 @@ bool sources_read_named(struct sources *s, const struct strings *names,
 {
     struct source_dirs dirs = {folders, true, true, most};
     bool ok = true;
-    *s = (struct sources){0};
     if (!check_folders(folders, err))
         return false;
     for (string_id i = 1; ok && i < names->count; i++)

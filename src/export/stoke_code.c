@@ -79,8 +79,8 @@ bool stoke_put_code(struct stoke_writer *w)
            (stoke_put_table(w, "CSTR", 1, c->strings.count, &c->strings, put_strings) &&
             stoke_put_table(w, "CEVT", 1, c->event_count, NULL, put_events) &&
             stoke_put_table(w, "CFUN", 1, c->function_count, NULL, put_functions) &&
+            stoke_put_table(w, "CSPT", 0, c->spot_count, NULL, put_spots) &&
             stoke_put_table(w, "CROW", 0, c->row_count, NULL, put_rows) &&
             stoke_put_table(w, "CNTE", 0, c->note_count, NULL, put_notes) &&
-            stoke_put_table(w, "CSPT", 0, c->spot_count, NULL, put_spots) &&
             stoke_put_table(w, "CSRC", 1, c->source_count, NULL, put_sources));
 }

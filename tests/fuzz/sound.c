@@ -4,6 +4,7 @@
 #include "export/exporter.h"
 #include "fuzz.h"
 #include "import/importer.h"
+#include "model/code.h"
 #include <math.h>
 
 /* The maximum number of events in a callgrind file. */
@@ -284,5 +285,60 @@ void sound_exports(const struct profile *p)
     write_as("pprof", p, &text);
     if (exact)
         check_pprof(p, output_contents(&text));
+    output_deinit(&text);
+}
+
+static bool is_within(const struct code_range *range, size_t count)
+{
+    return range->count == 0 ||
+           (range->first < count && range->count <= count - range->first);
+}
+
+static void sound_code_rows(const struct code *c)
+{
+    for (size_t i = 0; i < c->row_count; i++)
+        CHECK(c->rows[i].function && c->rows[i].function < c->function_count &&
+              c->rows[i].file < c->strings.count &&
+              (!i || c->rows[i].function >= c->rows[i - 1].function));
+    for (size_t i = 0; i < c->note_count; i++)
+        CHECK(c->notes[i].function && c->notes[i].function < c->function_count &&
+              c->notes[i].text < c->strings.count &&
+              (!i || c->notes[i].function >= c->notes[i - 1].function));
+    for (size_t i = 0; i < c->spot_count; i++)
+        CHECK(c->spots[i].function < c->function_count && c->spots[i].event &&
+              c->spots[i].event < c->event_count && isfinite(c->spots[i].weight) &&
+              (!i || c->spots[i].function >= c->spots[i - 1].function));
+}
+
+void sound_code(const struct profile *p, const struct code *c)
+{
+    struct output text = OUTPUT_BUFFER;
+    struct export_options options = {.code = c};
+    struct error err;
+    struct builder b;
+    struct code again;
+    struct import_options reading = {.code = &again};
+    for (size_t i = 0; i < c->function_count; i++) {
+        const struct code_function *f = &c->functions[i];
+        CHECK(f->name < c->strings.count && f->module < c->strings.count &&
+              f->build_id < c->strings.count && f->path < c->strings.count &&
+              f->bytes < c->strings.count && f->why < c->strings.count);
+        CHECK(f->low <= f->high && is_within(&f->rows, c->row_count) &&
+              is_within(&f->notes, c->note_count) && is_within(&f->spots, c->spot_count));
+    }
+    for (size_t i = 0; i < c->source_count; i++)
+        CHECK(c->sources[i].name < c->strings.count &&
+              c->sources[i].text < c->strings.count);
+    sound_code_rows(c);
+    CHECK(exporter_named(STR("stoke"))->write(p, &options, &text, &err));
+    struct source in = source_of(output_contents(&text), STR("memory"));
+    CHECK(code_init(&again) && builder_init(&b, BUILD_COUNT));
+    if (import_read(importer_named(STR("stoke")), &in, &reading, &b, &err))
+        CHECK(again.strings.count == c->strings.count &&
+              again.function_count == c->function_count &&
+              again.row_count == c->row_count && again.note_count == c->note_count &&
+              again.spot_count == c->spot_count && again.source_count == c->source_count);
+    code_deinit(&again);
+    builder_deinit(&b);
     output_deinit(&text);
 }

@@ -19,5 +19,10 @@ void sound_folded(const struct profile *p);
 /* JSON output is valid JSON; after writing a format that holds a whole profile and
  * reading it, the sum of the weights is the same. */
 void sound_exports(const struct profile *p);
+struct code; /* model/code.h */
+
+/* The code of functions: ids are in range, rows are sorted by function; it is the same after
+ * writing the profile with it and reading it. */
+void sound_code(const struct profile *p, const struct code *c);
 
 #endif

@@ -1,12 +1,15 @@
 /* import/stoke.c reads all files of export/stoke.c, and the intact parts of a damaged
  * file. */
+#include "base/array.h"
 #include "base/crc32.h"
 #include "base/stoke_format.h"
 #include "export/exporter.h"
 #include "import/importer.h"
+#include "model/code.h"
 #include "model/sample_labels.h"
 #include "unit.h"
 #include <math.h>
+#include <stdio.h>
 
 static const struct import_options everything = {
     .addresses = true, .every_address = true, .lines = true};
@@ -97,14 +100,114 @@ static struct profile *make_profile(enum build_mode mode, uint32_t rows)
 
 /* --- There and back -------------------- */
 
+static string_id text_of(struct code *c, const char *name, unsigned i)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%s %u", name, i);
+    return strings_add(&c->strings, str_of(text));
+}
+
+static void make_code_function(struct code *c, uint32_t f)
+{
+    struct code_function *to =
+        ARRAY_APPEND(&c->arena, c->functions, c->function_count, c->function_cap);
+    assert_non_null(to);
+    *to = (struct code_function){.name = text_of(c, "function", f),
+                                 .module = text_of(c, "module", f % 2),
+                                 .build_id = text_of(c, "id", f % 2),
+                                 .path = text_of(c, "/bin", f % 2),
+                                 .bytes = f % 3 ? text_of(c, "\x90\xff", f) : 0,
+                                 .why = f % 3 ? 0 : text_of(c, "why", f),
+                                 .start = f * (uint64_t)64,
+                                 .low = f % 4 ? f * (uint64_t)64 : UINT64_MAX - f,
+                                 .high = f % 4 ? f * (uint64_t)64 + 60 : UINT64_MAX,
+                                 .flags = f % 32,
+                                 .machine = 62,
+                                 .machine_flags = f % 2 ? UINT32_MAX : 0};
+    for (uint32_t i = 0; i < 4; i++) {
+        struct code_row *row = ARRAY_APPEND(&c->arena, c->rows, c->row_count, c->row_cap);
+        struct code_note *note =
+            ARRAY_APPEND(&c->arena, c->notes, c->note_count, c->note_cap);
+        struct code_spot *spot =
+            ARRAY_APPEND(&c->arena, c->spots, c->spot_count, c->spot_cap);
+        assert_true(row && note && spot);
+        *row = (struct code_row){f * 64 + i * 7, f, i ? text_of(c, "file", i) : 0, i * 9};
+        *note = (struct code_note){f * 64 + i * 3, f, i, text_of(c, "target", i)};
+        *spot = (struct code_spot){f * 64 + i, i + 1,     i % 2 ? 3.5 : 1e6,
+                                   f - 1,      1 + i % 2, i ? i : CPU_NONE};
+    }
+}
+
+static struct code make_code(uint32_t functions)
+{
+    struct code c;
+    assert_true(code_init(&c));
+    for (unsigned i = 0; i < 2; i++) {
+        struct code_event *e =
+            ARRAY_APPEND(&c.arena, c.events, c.event_count, c.event_cap);
+        struct code_source *s =
+            ARRAY_APPEND(&c.arena, c.sources, c.source_count, c.source_cap);
+        assert_true(e && s);
+        *e = (struct code_event){text_of(&c, "event", i), i ? UNIT_EVENTS : UNIT_CYCLES};
+        *s = (struct code_source){text_of(&c, "file", i), text_of(&c, "int main;\n", i)};
+    }
+    for (uint32_t f = 1; f <= functions; f++)
+        make_code_function(&c, f);
+    code_index(&c);
+    return c;
+}
+
+/* Every file has code, too: it is damaged and cut like the rest. */
 static struct output written(const struct profile *p)
 {
     struct output out = OUTPUT_BUFFER;
     struct error err = {.message = ""};
-    const struct export_options options = {0};
+    struct code code = make_code(5);
+    const struct export_options options = {.code = &code};
     assert_true(exporter_named(STR("stoke"))->write(p, &options, &out, &err));
     assert_false(out.failed);
+    code_deinit(&code);
     return out;
+}
+
+static void check_range(const struct code_range *range, size_t count)
+{
+    assert_true(range->count == 0 ||
+                (range->first < count && range->count <= count - range->first));
+}
+
+/* IDs are in range, and the rows of a function are together, for every content of a file. */
+static void check_code(const struct code *c)
+{
+    for (size_t i = 0; i < c->function_count; i++) {
+        const struct code_function *f = &c->functions[i];
+        assert_true(f->name < c->strings.count && f->module < c->strings.count);
+        assert_true(f->build_id < c->strings.count && f->path < c->strings.count);
+        assert_true(f->bytes < c->strings.count && f->why < c->strings.count);
+        assert_true(f->low <= f->high);
+        check_range(&f->rows, c->row_count);
+        check_range(&f->notes, c->note_count);
+        check_range(&f->spots, c->spot_count);
+    }
+    for (size_t i = 0; i < c->row_count; i++) {
+        assert_true(c->rows[i].file < c->strings.count);
+        assert_in_range(c->rows[i].function, 1, c->function_count - 1);
+        assert_true(i == 0 || c->rows[i].function >= c->rows[i - 1].function);
+    }
+    for (size_t i = 0; i < c->note_count; i++) {
+        assert_true(c->notes[i].text < c->strings.count);
+        assert_in_range(c->notes[i].function, 1, c->function_count - 1);
+        assert_true(i == 0 || c->notes[i].function >= c->notes[i - 1].function);
+    }
+    for (size_t i = 0; i < c->spot_count; i++) {
+        assert_in_range(c->spots[i].event, 1, c->event_count - 1);
+        assert_true(c->spots[i].function < c->function_count);
+        assert_true(i == 0 || c->spots[i].function >= c->spots[i - 1].function);
+        assert_true(isfinite(c->spots[i].weight));
+    }
+    for (size_t i = 0; i < c->source_count; i++)
+        assert_true(c->sources[i].name < c->strings.count &&
+                    c->sources[i].text < c->strings.count);
 }
 
 static struct profile *read_back(struct str bytes, enum build_mode mode,
@@ -113,10 +216,16 @@ static struct profile *read_back(struct str bytes, enum build_mode mode,
     struct builder b;
     struct source in = source_of(bytes, STR("test.stoke"));
     struct profile *p = NULL;
+    struct code code;
+    struct import_options with_code = *options;
+    assert_true(code_init(&code));
+    with_code.code = &code;
     *err = (struct error){.message = ""};
     assert_true(builder_init(&b, mode));
-    if (import_read(importer_named(STR("stoke")), &in, options, &b, err))
+    if (import_read(importer_named(STR("stoke")), &in, &with_code, &b, err))
         p = builder_finish(&b, err);
+    check_code(&code);
+    code_deinit(&code);
     builder_deinit(&b);
     return p;
 }
@@ -225,6 +334,71 @@ static void tables_of_several_sections_come_back(void **state)
 {
     (void)state;
     check_round(BUILD_KEEP, STOKE_SECTION_ROWS * 2 + 100, false);
+}
+
+static void same_code(const struct code *a, const struct code *b)
+{
+    assert_int_equal(a->strings.count, b->strings.count);
+    for (string_id i = 0; i < a->strings.count; i++)
+        assert_true(str_equal(code_string(a, i), code_string(b, i)));
+    SAME_TABLE(a, b, events, event_count);
+    SAME_TABLE(a, b, sources, source_count);
+    assert_int_equal(a->function_count, b->function_count);
+    for (size_t i = 1; i < a->function_count; i++) {
+        const struct code_function *x = &a->functions[i], *y = &b->functions[i];
+        assert_memory_equal(x, y, offsetof(struct code_function, machine_flags));
+        assert_int_equal(x->machine_flags, y->machine_flags);
+        assert_memory_equal(&x->rows, &y->rows, 3 * sizeof x->rows);
+    }
+    assert_int_equal(a->spot_count, b->spot_count);
+    for (size_t i = 0; i < a->spot_count; i++) {
+        assert_memory_equal(&a->spots[i], &b->spots[i], offsetof(struct code_spot, cpu));
+        assert_int_equal(a->spots[i].cpu, b->spots[i].cpu);
+    }
+    assert_int_equal(a->row_count, b->row_count);
+    for (size_t i = 0; i < a->row_count; i++) {
+        assert_int_equal(a->rows[i].address, b->rows[i].address);
+        assert_int_equal(a->rows[i].function, b->rows[i].function);
+        assert_int_equal(a->rows[i].file, b->rows[i].file);
+        assert_int_equal(a->rows[i].line, b->rows[i].line);
+    }
+    assert_int_equal(a->note_count, b->note_count);
+    for (size_t i = 0; i < a->note_count; i++) {
+        assert_int_equal(a->notes[i].address, b->notes[i].address);
+        assert_int_equal(a->notes[i].function, b->notes[i].function);
+        assert_int_equal(a->notes[i].kind, b->notes[i].kind);
+        assert_int_equal(a->notes[i].text, b->notes[i].text);
+    }
+}
+
+/* Also if it takes several sections; and who does not ask for it reads the same profile. */
+static void the_code_of_functions_comes_back(void **state)
+{
+    (void)state;
+    struct error err = {.message = ""};
+    struct output out = OUTPUT_BUFFER;
+    struct code code = make_code(5000), back;
+    struct profile *p = make_profile(BUILD_KEEP, 60);
+    const struct export_options options = {.code = &code};
+    assert_true(exporter_named(STR("stoke"))->write(p, &options, &out, &err));
+    for (int asks = 0; asks < 2; asks++) {
+        struct builder b;
+        struct source in = source_of(output_contents(&out), STR("test.stoke"));
+        struct import_options reading = everything;
+        assert_true(code_init(&back) && builder_init(&b, BUILD_KEEP));
+        reading.code = asks ? &back : NULL;
+        assert_true(import_read(importer_named(STR("stoke")), &in, &reading, &b, &err));
+        struct profile *q = builder_finish(&b, &err);
+        same_profile(p, q);
+        if (asks)
+            same_code(&code, &back);
+        profile_destroy(q);
+        builder_deinit(&b);
+        code_deinit(&back);
+    }
+    profile_destroy(p);
+    code_deinit(&code);
+    output_deinit(&out);
 }
 
 /* A string longer than the usual size of a section. */
@@ -433,8 +607,9 @@ static void other_sections_stand(void **state)
 static void signed_nonsense_is_sound(void **state)
 {
     (void)state;
-    static const char *const tags[] = {"FACT", "STRS", "MODS", "FRMS",
-                                       "STKS", "THRS", "EVTS", "SMPS"};
+    static const char *const tags[] = {"FACT", "STRS", "MODS", "FRMS", "STKS",
+                                       "THRS", "EVTS", "SMPS", "CSTR", "CEVT",
+                                       "CFUN", "CROW", "CNTE", "CSPT", "CSRC"};
     struct profile *p = make_profile(BUILD_KEEP, 60);
     struct output out = written(p);
     for (size_t t = 0; t < sizeof tags / sizeof *tags; t++) {
@@ -508,6 +683,7 @@ int main(void)
     const struct CMUnitTest units[] = {
         UNIT(all_columns_come_back),
         UNIT(tables_of_several_sections_come_back),
+        UNIT(the_code_of_functions_comes_back),
         UNIT(a_long_string_comes_back),
         UNIT(samples_become_counts_and_counts_stay),
         UNIT(what_is_not_asked_for_is_left_out),

@@ -116,7 +116,8 @@ static const struct option record_options[] = {
      "record to memory; SIGUSR2 writes the latest samples to FILE.1, FILE.2, ...",
      OPTION_FLAG, OFF(snapshot)},
     {"bundle", 0, NULL,
-     "write a .stoke with all names, for other machines (default: perf.stoke)",
+     "write a .stoke with all names, hot code and its sources, for other machines "
+     "(default: perf.stoke)",
      OPTION_FLAG, OFF(bundle)},
     {"heap", 0, NULL,
      "record samples of the command's allocations, too, as stoke heap does (default: "
