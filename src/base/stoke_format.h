@@ -42,7 +42,7 @@
  *   "CALS"   calls that the input states: caller (0: any), callee, event uleb; count, total:
  *            as weights of samples; 1 if the total is a sum, else 0, uleb
  *
- * The code of functions (model/code.h), if it was kept, has strings of its own:
+ * The code of functions (model/code.h), if it is included, has strings of its own:
  *
  *   "CSTR"   like STRS
  *   "CEVT"   name, unit uleb

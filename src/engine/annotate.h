@@ -70,7 +70,8 @@ struct annotation {
     const char *style; /* of the disassembler; or NULL */
     bool is_jit;       /* made by a JIT: no file has its code */
     bool is_stripped;  /* it has no symbol: its name is made of its address */
-    bool is_kept; /* its code is from a bundle; so are its sources, annotations.sources */
+    bool
+        is_bundled; /* its code is from a bundle; so are its sources, annotations.sources */
     bool is_left_out;   /* it is in a bundle, but without its code */
     uint64_t low, high; /* [low, high) */
     struct annotated samples;
@@ -107,12 +108,13 @@ struct annotation_keeping {
     const struct name_list *source_dirs; /* also searched for sources */
     struct code *code;                   /* out; initialized by the caller */
 
-    size_t function_count, kept_count; /* functions with samples; those with their code */
-    size_t without_code;               /* hot functions whose files are missing */
-    size_t over_limit;                 /* functions and sources that do not fit */
-    double share;                      /* of the event with the smallest one, percent */
-    uint64_t code_size, source_size;   /* bytes */
-    size_t source_count, unread;       /* sources; those that cannot be read */
+    size_t function_count,
+        included_count;              /* functions with samples; those with their code */
+    size_t without_code;             /* hot functions whose files are missing */
+    size_t over_limit;               /* functions and sources that do not fit */
+    double share;                    /* of the event with the smallest one, percent */
+    uint64_t code_size, source_size; /* bytes */
+    size_t source_count, unread;     /* sources; those that cannot be read */
 };
 
 struct source_text; /* export/exporter.h */

@@ -21,7 +21,7 @@
 /* Samples of one event at one location, by the ids of the recording. */
 struct hit {
     location_id location;
-    uint32_t event, cpu; /* CPU_NONE unless the samples are kept */
+    uint32_t event, cpu; /* CPU_NONE unless a bundle is made */
     struct annotated samples;
 };
 
@@ -543,13 +543,14 @@ static const uint32_t *take_functions(struct annotate_collector *c,
                                        .build_id = code_string(code, f->build_id),
                                        .path = code_string(code, f->path),
                                        .start = f->start};
-        struct annotation_code kept = {.kept = code, .kept_function = i};
-        numbers[i] = is.name.len ? add_function(c, &is, &kept) : 0;
+        struct annotation_code bundled = {.bundle = code, .bundled_function = i};
+        numbers[i] = is.name.len ? add_function(c, &is, &bundled) : 0;
         struct annotation_code *has = &c->functions[numbers[i]].code;
-        bool better = has->kept && (f->flags & CODE_KEPT) &&
-                      !(has->kept->functions[has->kept_function].flags & CODE_KEPT);
+        bool better =
+            has->bundle && (f->flags & CODE_INCLUDED) &&
+            !(has->bundle->functions[has->bundled_function].flags & CODE_INCLUDED);
         if (better)
-            *has = kept;
+            *has = bundled;
     }
     return numbers;
 }
@@ -599,22 +600,23 @@ static bool take_sources(struct annotate_collector *c, const struct code *code)
 static void on_code(void *context, struct code *code, const struct resolver *resolver)
 {
     struct annotate_collector *c = context;
-    struct kept_code *kept = calloc(1, sizeof *kept);
-    if (!kept) {
+    struct bundled_code *bundled = calloc(1, sizeof *bundled);
+    if (!bundled) {
         error_memory(&c->a->err);
         return;
     }
-    *kept = (struct kept_code){*code, c->kept};
+    *bundled = (struct bundled_code){*code, c->bundles};
     *code = (struct code){.arena = ARENA_INIT};
-    c->kept = kept;
+    c->bundles = bundled;
     uint32_t *events =
-        arena_zalloc(&c->hit_arena, kept->code.event_count, sizeof *events);
-    for (size_t i = 1; events && i < kept->code.event_count; i++)
-        events[i] = event_named(c, code_string(&kept->code, kept->code.events[i].name),
-                                kept->code.events[i].unit);
-    const uint32_t *functions = events ? take_functions(c, &kept->code) : NULL;
-    bool ok = functions && take_spots(c, &kept->code, functions, events) &&
-              take_sources(c, &kept->code);
+        arena_zalloc(&c->hit_arena, bundled->code.event_count, sizeof *events);
+    for (size_t i = 1; events && i < bundled->code.event_count; i++)
+        events[i] =
+            event_named(c, code_string(&bundled->code, bundled->code.events[i].name),
+                        bundled->code.events[i].unit);
+    const uint32_t *functions = events ? take_functions(c, &bundled->code) : NULL;
+    bool ok = functions && take_spots(c, &bundled->code, functions, events) &&
+              take_sources(c, &bundled->code);
     end_recording(c, ok, resolver);
 }
 
@@ -645,11 +647,11 @@ struct annotate_collector *annotate_collector_create(struct annotations *a,
 
 void annotate_collector_destroy(struct annotate_collector *c)
 {
-    while (c && c->kept) {
-        struct kept_code *next = c->kept->next;
-        code_deinit(&c->kept->code);
-        free(c->kept);
-        c->kept = next;
+    while (c && c->bundles) {
+        struct bundled_code *next = c->bundles->next;
+        code_deinit(&c->bundles->code);
+        free(c->bundles);
+        c->bundles = next;
     }
     if (c) {
         arena_deinit(&c->hit_arena);

@@ -390,15 +390,15 @@ void annotation_count_other(struct annotation *f, size_t other, uint64_t address
 
 /* --- The whole --------------------------------------------------------------------- */
 
-static bool build_kept(struct annotation *f, const struct annotation_code *code,
-                       struct arena *arena)
+static bool build_bundled(struct annotation *f, const struct annotation_code *code,
+                          struct arena *arena)
 {
     set_range(f, NULL, code);
-    if (!annotation_take(f, code->kept, code->kept_function, arena) ||
+    if (!annotation_take(f, code->bundle, code->bundled_function, arena) ||
         !add_lines(f, arena))
         return false;
     if (annotation_disassemble(f, arena))
-        annotation_take_names(f, code->kept, code->kept_function, arena);
+        annotation_take_names(f, code->bundle, code->bundled_function, arena);
     return !arena->failed;
 }
 
@@ -407,8 +407,8 @@ bool annotation_build(struct annotation *f, const struct annotation_code *code,
 {
     if (!strings_init(&f->files, arena) || !order_addresses(f, arena))
         return false;
-    if (code->kept)
-        return build_kept(f, code, arena);
+    if (code->bundle)
+        return build_bundled(f, code, arena);
     struct object *o = local_resolver_tables(resolver, code->object);
     set_range(f, o, code);
     f->is_stripped = code->high != 0;

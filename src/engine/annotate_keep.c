@@ -5,8 +5,9 @@
 #include "engine/annotate_parts.h"
 #include "engine/sources.h"
 
-#define SHARE_KEPT 0.99 /* of the weight of each event, */
-#define COUNT_KEPT 50   /* but as many functions as a page shows, if there are so many */
+#define SHARE_INCLUDED 0.99 /* of the weight of each event, */
+#define COUNT_INCLUDED \
+    50 /* but as many functions as a page shows, if there are so many */
 
 /* The functions by their weights of one event, and what is chosen. */
 struct choosing {
@@ -15,7 +16,7 @@ struct choosing {
     double *weights; /* of the current event, by function */
     double *shares;  /* by function: the largest of all events */
     bool *is_hot;
-    bool *is_kept; /* its code is in the bundle */
+    bool *is_bundled; /* its code is in the bundle */
     uint32_t *order, *room;
     size_t hot_count;
     uint32_t *hot; /* functions, the heaviest first */
@@ -51,7 +52,8 @@ static void mark_hot(struct choosing *h, uint32_t event)
             h->order[count++] = f;
     }
     sort_u32(h->order, count, h->room, heavier_first, h->weights);
-    for (size_t i = 0; i < count && (i < COUNT_KEPT || sum < all * SHARE_KEPT); i++) {
+    for (size_t i = 0; i < count && (i < COUNT_INCLUDED || sum < all * SHARE_INCLUDED);
+         i++) {
         uint32_t f = h->order[i];
         sum += h->weights[f];
         h->is_hot[f] = true;
@@ -169,7 +171,7 @@ static void add_addresses(const struct annotate_collector *c, uint32_t number,
  * bundle. */
 static void note_files(struct choosing *h, const struct annotation *f)
 {
-    for (string_id i = 1; !f->is_kept && i < f->files.count; i++)
+    for (string_id i = 1; !f->is_bundled && i < f->files.count; i++)
         strings_add(&h->files, strings_get(&f->files, i));
 }
 
@@ -188,8 +190,8 @@ static void keep_built(struct choosing *h, uint32_t number, const struct annotat
     annotation_keep(f, k->code, h->numbers[number]);
     note_files(h, f);
     k->code_size += f->bytes.len;
-    k->kept_count += has_code;
-    h->is_kept[number] = has_code;
+    k->included_count += has_code;
+    h->is_bundled[number] = has_code;
 }
 
 static bool keep_function(struct choosing *h, uint32_t number,
@@ -240,7 +242,7 @@ static bool add_read_sources(struct choosing *h, struct error *err)
 }
 
 /* Those of the bundles that were read; of several with one name, the first. */
-static bool add_kept_sources(struct annotate_collector *c)
+static bool add_bundled_sources(struct annotate_collector *c)
 {
     struct annotation_keeping *k = c->a->keep;
     struct strings met;
@@ -267,7 +269,7 @@ static bool make_room(struct choosing *h)
     h->weights = arena_zalloc(arena, h->count, sizeof *h->weights);
     h->shares = arena_zalloc(arena, h->count, sizeof *h->shares);
     h->is_hot = arena_zalloc(arena, h->count, sizeof *h->is_hot);
-    h->is_kept = arena_zalloc(arena, h->count, sizeof *h->is_kept);
+    h->is_bundled = arena_zalloc(arena, h->count, sizeof *h->is_bundled);
     h->order = arena_zalloc(arena, h->count, sizeof *h->order);
     h->room = arena_zalloc(arena, h->count, sizeof *h->room);
     h->hot = arena_zalloc(arena, h->count, sizeof *h->hot);
@@ -275,19 +277,19 @@ static bool make_room(struct choosing *h)
     return strings_init(&h->files, arena) && !arena->failed;
 }
 
-/* Of the event of which the kept functions have the smallest share. */
+/* Of the event of which the included functions have the smallest share. */
 static double least_share(struct choosing *h)
 {
     double least = 1;
     for (uint32_t event = 1; event < h->c->events.count; event++) {
-        double all = 0, kept = 0;
+        double all = 0, included = 0;
         sum_event(h, event);
         for (uint32_t f = 0; f < h->count; f++) {
             all += h->weights[f];
-            kept += h->is_kept[f] ? h->weights[f] : 0;
+            included += h->is_bundled[f] ? h->weights[f] : 0;
         }
-        if (all > 0 && kept / all < least)
-            least = kept / all;
+        if (all > 0 && included / all < least)
+            least = included / all;
     }
     return 100 * least;
 }
@@ -317,7 +319,7 @@ bool annotate_keep(struct annotate_collector *c, const struct resolver *resolver
     for (size_t i = 0; i < h.hot_count; i++)
         if (!keep_function(&h, h.hot[i], resolver))
             return false;
-    if (!add_kept_sources(c) || !add_read_sources(&h, &c->a->err))
+    if (!add_bundled_sources(c) || !add_read_sources(&h, &c->a->err))
         return false;
     k->share = least_share(&h);
     return !k->code->arena.failed;

@@ -9,10 +9,10 @@
 
 /* The location of a function's code. */
 struct annotation_code {
-    object_id object;        /* 0: there is no file */
-    uint64_t low, high;      /* of a function without a symbol; else 0 */
-    const struct code *kept; /* NULL: not in a bundle; else */
-    uint32_t kept_function;  /* its number there */
+    object_id object;          /* 0: there is no file */
+    uint64_t low, high;        /* of a function without a symbol; else 0 */
+    const struct code *bundle; /* NULL: not in a bundle; else */
+    uint32_t bundled_function; /* its number there */
 };
 
 /* Samples of one event at one address of a function. */
@@ -49,9 +49,9 @@ struct event_total {
 struct hit;
 
 /* The code that a .stoke had. */
-struct kept_code {
+struct bundled_code {
     struct code code;
-    struct kept_code *next;
+    struct bundled_code *next;
 };
 
 struct annotate_collector {
@@ -74,7 +74,7 @@ struct annotate_collector {
     size_t function_cap;
     struct spot *spots;
     size_t spot_count, spot_cap;
-    struct kept_code *kept;
+    struct bundled_code *bundles;
     bool saw_cpu; /* a sample has the number of its CPU */
 };
 

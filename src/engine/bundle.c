@@ -48,42 +48,46 @@ bool bundle_read(struct annotation_keeping *k, const struct load_settings *load,
 static const char *size_text(uint64_t size, char *text, size_t room)
 {
     if (size < 100000)
-        format_text(text, room, "%.1f KB", (double)size / 1000);
+        format_text(text, room, "%.1f kB", (double)size / 1000);
     else
         format_text(text, room, "%.1f MB", (double)size / 1e6);
     return text;
+}
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
 }
 
 void bundle_describe(const struct annotation_keeping *k,
                      const struct engine_report *report)
 {
     char code[32], sources[32];
-    if (!k->kept_count) {
-        engine_note(report, "no code was kept: the files with the code of the functions "
-                            "are not on this machine");
+    if (!k->included_count) {
+        engine_note(report,
+                    "no code is included: the files with the code of the functions "
+                    "are not on this machine");
         return;
     }
     engine_note(
         report,
-        "kept the code of %zu of %zu functions (%.1f%% of self cost), %s, and %zu "
-        "source %s, %s",
-        k->kept_count, k->function_count, k->share,
+        "included: the code of %zu of %zu functions (%.1f%% of self cost), %s; %zu "
+        "source file%s, %s",
+        k->included_count, k->function_count, k->share,
         size_text(k->code_size, code, sizeof code), k->source_count,
-        k->source_count == 1 ? "file" : "files",
-        size_text(k->source_size, sources, sizeof sources));
+        plural(k->source_count), size_text(k->source_size, sources, sizeof sources));
     if (k->without_code)
-        engine_note(report,
-                    "left out: the code of %zu functions whose files are not on "
-                    "this machine, or that a JIT made",
-                    k->without_code);
+        engine_note(
+            report,
+            "left out: the code of %zu function%s that is in no file on this machine",
+            k->without_code, plural(k->without_code));
     if (k->unread)
-        engine_note(report,
-                    "left out: %zu source files that cannot be read; --source-dir DIR "
-                    "sets their folder",
-                    k->unread);
+        engine_note(report, "left out: %zu source file%s that cannot be read", k->unread,
+                    plural(k->unread));
     if (k->over_limit)
         engine_note(report,
-                    "left out: %zu functions and source files beyond the limit of %s; "
-                    "--code-limit SIZE sets it",
-                    k->over_limit, size_text(k->most, code, sizeof code));
+                    "left out: %zu function%s or source files beyond the limit of %s "
+                    "(stoke convert --code-limit)",
+                    k->over_limit, plural(k->over_limit),
+                    size_text(k->most, code, sizeof code));
 }

@@ -14,7 +14,7 @@
 bool bundle_read(struct annotation_keeping *k, const struct load_settings *load,
                  int file_count, char **files, struct error *err);
 
-/* Reports what was kept, its size, and what was left out. */
+/* Reports what was bundled, its size, and what was left out. */
 void bundle_describe(const struct annotation_keeping *k,
                      const struct engine_report *report);
 

@@ -90,7 +90,7 @@ static bool read_code(const struct record_drawing *d, const struct load_settings
     if (ok)
         bundle_describe(&keeping, d->report);
     else
-        engine_note(d->report, "the code of functions was not kept: %s", err.message);
+        engine_note(d->report, "the code of functions is not included: %s", err.message);
     return ok;
 }
 

@@ -176,7 +176,7 @@ static void check_range(const struct code_range *range, size_t count)
                 (range->first < count && range->count <= count - range->first));
 }
 
-/* IDs are in range, and the rows of a function are together, for every content of a file. */
+/* IDs are in range, and the rows of a function follow each other, for every content of a file. */
 static void check_code(const struct code *c)
 {
     for (size_t i = 0; i < c->function_count; i++) {

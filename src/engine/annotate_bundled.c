@@ -70,7 +70,7 @@ void annotation_keep(const struct annotation *f, struct code *c, uint32_t number
     to->high = f->high;
     to->machine = f->machine.machine;
     to->machine_flags = f->machine.flags;
-    to->flags = CODE_KEPT | (f->is_jit ? CODE_JIT : 0u) |
+    to->flags = CODE_INCLUDED | (f->is_jit ? CODE_JIT : 0u) |
                 (f->is_stripped ? CODE_STRIPPED : 0u) |
                 (f->machine.is_64 ? CODE_64 : 0u) |
                 (f->machine.big_endian ? CODE_BIG_ENDIAN : 0u);
@@ -126,8 +126,8 @@ bool annotation_take(struct annotation *f, const struct code *c, uint32_t number
                      struct arena *arena)
 {
     const struct code_function *from = &c->functions[number];
-    f->is_kept = true;
-    f->is_left_out = !(from->flags & CODE_KEPT);
+    f->is_bundled = true;
+    f->is_left_out = !(from->flags & CODE_INCLUDED);
     f->no_code = STR("the bundle does not have the code");
     if (f->is_left_out)
         return true;
