@@ -695,6 +695,43 @@ function checkTrackWindows() {
     report("tracks of any window agree, and invalid requests are rejected", wrong.join("\n"));
 }
 
+/* Samples that are late leave gaps, which the strips of the CPUs do not show: their CPU time is that of
+ * the machine all the same. Of several processes with one name, those that ran are counted. */
+function checkTrackTotals() {
+    const out = [];
+    const add = (pid, cpu, ms, event, ns) =>
+        out.push(`prog ${pid}/${pid} [00${cpu}] ${(100 + ms / 1000).toFixed(6)}: ${ns} ${event}:`, "\tffff01 main+0x2 (/bin/prog)", "");
+    for (let i = 0; i < 900; i++)
+        add(10 + i % 3, i % 2, i * 5.5, "cpu-clock", 1e7);
+    add(20, 0, 4960, "off-cpu", 1e8);
+    const core = new Core();
+    core.open(encoder.encode(out.join("\n")), "x.perf");
+    core.json("core_show", "[]", 0, 0);
+    const { processes, to } = core.json("core_tracks", 0);
+    const wrong = [];
+    for (const [from, end] of [[0, to], [1e9, 3e9], [2.5e9, 2.6e9]]) {
+        const [machine, cpu0, cpu1] = tracksOf(core, [0, CPU, CPU | 1], from, end, 100);
+        if (Math.abs(cpu0.running + cpu1.running - machine.running) > 1e6 || !(machine.running > 0))
+            wrong.push(`${from} ${end}: ${cpu0.running} and ${cpu1.running} of ${machine.running}`);
+    }
+    if (JSON.stringify(processes.map((p) => [p.processes, p.ran])) !== "[[4,3]]")
+        wrong.push(JSON.stringify(processes));
+    report("CPUs have the CPU time of the machine, and processes that ran are counted", wrong.join("\n"));
+}
+
+/* The first name of process 20 has no sample. */
+function checkTrackNames() {
+    const sample = (name, pid, at) => `${name} ${pid}/${pid} [000] 100.0${at}: 10000000 cpu-clock:\n\tffff01 main+0x2 (/bin/prog)\n\n`;
+    const made = spawnSync(stoke, ["convert", "-q", "-", "--to", "firefox", "-o", "-"], { encoding: "utf8", input: sample("first", 10, 10) + sample("first", 10, 20) + sample("second", 20, 30) });
+    const profile = JSON.parse(made.stdout), second = profile.threads[1];
+    profile.threads.splice(1, 0, { ...second, name: "sh", processName: "sh", samples: { ...second.samples, length: 0, stack: [], time: [], weight: [] } });
+    const core = new Core();
+    core.open(encoder.encode(JSON.stringify(profile)), "x.json");
+    core.json("core_show", "[]", 0, 0);
+    const got = JSON.stringify(core.json("core_tracks", 0).processes.map((p) => [p.name, p.pid, p.running]));
+    report("a thread whose first name has no sample has a track of its own", got === '[["first",10,20000000],["second",20,10000000]]' ? "" : got);
+}
+
 /* At low zoom the machine and its CPUs are drawn from cells, and in windows with few turns turn by
  * turn: the edges of columns may be wrong by an eighth of a column, on each CPU, and the sum of all is
  * right. The process of a CPU is one that ran there. */
@@ -1702,6 +1739,8 @@ checkSameNames();
 checkNoFrames();
 checkTracks();
 checkTrackWindows();
+checkTrackTotals();
+checkTrackNames();
 checkCells();
 checkManyThreads();
 checkWeights();

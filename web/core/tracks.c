@@ -6,6 +6,8 @@
 
 #define CPUS_MAX 4096              /* larger numbers of CPUs are invalid */
 #define GAPS_MAX ((size_t)1 << 16) /* gaps between samples of which the median is taken */
+#define CPU_CELLS ((size_t)1 << 20) /* the most, of all CPUs */
+#define CELLS_A_SAMPLE 16           /* more are not useful */
 #define PUNCTUAL 1.2 /* a gap up to this part of a sample's length is no gap */
 
 /* State of making the tracks. */
@@ -120,13 +122,14 @@ static bool group_threads(struct maker *m)
     for (uint32_t i = 0; i < p->thread_count; i++)
         order[i] = i;
     sort_u32(order, p->thread_count, order + p->thread_count, before_by_id, p);
-    for (size_t i = 0; i < p->thread_count; i++) {
+    for (size_t i = 0, last = 0; i < p->thread_count; i++) {
         const struct thread *thread = &p->threads[order[i]];
         if (!samples[order[i]])
             continue;
-        if (t->thread_count == 0 || before_by_id(p, order[i - 1], order[i]))
+        if (t->thread_count == 0 || before_by_id(p, order[last], order[i]))
             t->threads[t->thread_count++] =
                 (struct thread_track){.pid = thread->pid, .tid = thread->tid};
+        last = i;
         struct thread_track *track = &t->threads[t->thread_count - 1];
         m->track_of_thread[order[i]] = (uint32_t)t->thread_count - 1;
         track->samples += samples[order[i]];
@@ -465,6 +468,7 @@ static bool before_by_activity(const void *context, uint32_t a, uint32_t b)
 static void add_process(struct process_track *to, const struct process_track *from)
 {
     to->processes += from->processes;
+    to->ran += from->ran;
     to->count += from->count;
     to->cpu_time += from->cpu_time;
     for (unsigned k = 0; k < ACTIVITY_COUNT; k++)
@@ -479,6 +483,7 @@ static bool merge_processes(struct maker *m)
     uint32_t *merged = arena_alloc(&m->scratch, (t->process_count + 1) * sizeof *merged);
     size_t count = 0;
     for (uint32_t i = 0; merged && i < t->process_count; i++) {
+        t->processes[i].ran = t->processes[i].cpu_time > 0;
         const struct process_track process = t->processes[i];
         uint64_t *known = process.pid == ID_NONE
                               ? NULL
@@ -599,8 +604,27 @@ static void fill_cpu(struct maker *m, struct cpu_track *cpu, const struct slice 
             last->end = end;
         else
             t->turns[cpu->stop++] = (struct turn){begin, end, s->id};
-        cpu->time += end - begin;
     }
+}
+
+/* The weights of the CPU's samples: the CPUs have as much CPU time as the machine, although turns
+ * include the gaps between samples that are late. */
+static bool add_up_cpu(struct maker *m, struct cpu_track *cpu, const struct slice *slices,
+                       size_t count)
+{
+    struct tracks *t = m->tracks;
+    size_t most = CPU_CELLS / t->cpu_count, useful = count * CELLS_A_SAMPLE;
+    size_t cells = useful < most ? useful : most;
+    double *weights = arena_zalloc(&t->arena, cells + 1, sizeof *weights);
+    for (size_t i = 0; weights && i < count; i++) {
+        double at = t->to > 0 ? slices[i].begin / t->to * (double)cells : 0;
+        weights[1 + (at < (double)cells ? (size_t)at : cells - 1)] += slices[i].length;
+    }
+    for (size_t c = 0; weights && c < cells; c++)
+        weights[c + 1] += weights[c];
+    cpu->weights = weights;
+    cpu->weight_cells = (uint32_t)cells;
+    return weights != NULL;
 }
 
 /* The slices by CPU, in the order of the samples. The order by track is not needed any
@@ -632,16 +656,17 @@ static bool make_cpus(struct maker *m)
     if (!t->cpus || !t->turns)
         return false;
     slice_cpus(m);
-    for (uint32_t c = 0; c < CPUS_MAX; c++) {
-        size_t count = first[c + 1] - first[c];
-        if (!count)
-            continue;
-        struct cpu_track *cpu = &t->cpus[t->cpu_count++];
-        *cpu = (struct cpu_track){
-            .cpu = c, .first = (uint32_t)first[c], .stop = (uint32_t)first[c]};
-        if (!slices_sort(m->slices + first[c], count))
+    for (uint32_t c = 0; c < CPUS_MAX; c++)
+        if (first[c + 1] > first[c])
+            t->cpus[t->cpu_count++].cpu = c;
+    for (size_t i = 0; i < t->cpu_count; i++) {
+        struct cpu_track *cpu = &t->cpus[i];
+        size_t begin = first[cpu->cpu], count = first[cpu->cpu + 1] - begin;
+        cpu->first = cpu->stop = (uint32_t)begin;
+        if (!slices_sort(m->slices + begin, count) ||
+            !add_up_cpu(m, cpu, m->slices + begin, count))
             return false;
-        fill_cpu(m, cpu, m->slices + first[c], count);
+        fill_cpu(m, cpu, m->slices + begin, count);
     }
     return true;
 }

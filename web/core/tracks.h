@@ -52,6 +52,7 @@ struct process_track {
     int64_t pid; /* of several, the first */
     string_id name;
     uint32_t processes;    /* their number */
+    uint32_t ran;          /* those of them with CPU time */
     uint32_t first, count; /* its threads */
     double time[ACTIVITY_COUNT];
     double cpu_time;
@@ -70,7 +71,9 @@ struct cpu_track {
     uint32_t cpu;
     uint32_t first, stop; /* its turns */
     struct cells cells;   /* ns in use */
-    double time;          /* ns */
+    double
+        *weights; /* ns of its samples that begin before each cell; one more at the end */
+    uint32_t weight_cells;
 };
 
 struct tracks {
@@ -134,7 +137,7 @@ enum track_kind {
 #define TRACK_INDEX_BITS 28
 
 /* Writes each track for the window, as floats: its CPU time (the weights of the
- * samples) and its time of waiting, without sleep, in ns of the window; then the layers,
+ * samples; of a CPU, exact to a cell at both ends) and its time of waiting, without sleep, in ns of the window; then the layers,
  * each with a value per column:
  *
  * machine: CPUs in use, by process;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tracks in a window, by columns. */
 #include "web/core/tracks.h"
+#include <math.h>
 
 #define COLUMNS_MAX 16384
 #define TRACKS_MAX 16384 /* in one request */
@@ -209,7 +210,7 @@ static uint32_t turn_after(const struct tracks *t, const struct cpu_track *cpu, 
 
 /* The share of use by column, in ns, and the process with the longest turn. */
 static void cover_cpu(const struct tracks *t, const struct cpu_track *cpu,
-                      const struct tracks_window *w, float *layers, double *time)
+                      const struct tracks_window *w, float *layers)
 {
     float *process = layers + w->columns;
     memset(w->longest, 0, w->columns * sizeof *w->longest);
@@ -219,7 +220,6 @@ static void cover_cpu(const struct tracks *t, const struct cpu_track *cpu,
             break;
         double at = turn->begin > w->from ? turn->begin : w->from;
         double end = turn->end < w->to ? turn->end : w->to;
-        time[0] += end - at;
         uint32_t c = (uint32_t)((at - w->from) / w->column);
         for (; c < w->columns && at < end; c++) {
             double edge = w->from + (c + 1) * w->column;
@@ -365,16 +365,28 @@ static float longest_in(const struct cells *cells, double from, double to, float
     return process;
 }
 
+/* The weights of the CPU's samples before a time. */
+static double cpu_weight_before(const struct tracks *t, const struct cpu_track *cpu,
+                                double x)
+{
+    double at = x / t->to * cpu->weight_cells;
+    if (!(at < cpu->weight_cells))
+        return cpu->weights[cpu->weight_cells];
+    const double *before = &cpu->weights[(uint32_t)at];
+    return before[0] + (at - floor(at)) * (before[1] - before[0]);
+}
+
 static void draw_cpu(const struct tracks *t, const struct cpu_track *cpu,
                      const struct tracks_window *w, float *layers, double *time)
 {
     const struct cells *cells = &cpu->cells;
     double from = in_cells(t, cells, w->from);
+    time[0] = cpu_weight_before(t, cpu, w->to) - cpu_weight_before(t, cpu, w->from);
     if (!are_fine(t, cells, w)) {
-        cover_cpu(t, cpu, w, layers, time);
+        cover_cpu(t, cpu, w, layers);
         return;
     }
-    time[0] = draw_layer(t, cells, 0, w, layers);
+    draw_layer(t, cells, 0, w, layers);
     for (uint32_t c = 0; c < w->columns; c++) {
         double to = in_cells(t, cells, w->from + (c + 1) * w->column);
         layers[w->columns + c] = longest_in(cells, from, to, 0);
@@ -533,7 +545,6 @@ static bool make_cpu_cells(struct tracks *t, struct cpu_track *cpu)
 {
     struct cell_window w;
     struct cells *cells = &cpu->cells;
-    double time = 0;
     bool ok =
         begin_cells(&w, t, (cpu->stop - cpu->first) / TURNS_A_CELL, t->cpu_count, 2);
     size_t count = w.window.columns;
@@ -546,7 +557,7 @@ static bool make_cpu_cells(struct tracks *t, struct cpu_track *cpu)
     }
     w.window.longest = cells->longest;
     cells->process = cells->longest + count;
-    cover_cpu(t, cpu, &w.window, w.layers, &time);
+    cover_cpu(t, cpu, &w.window, w.layers);
     memcpy(cells->process, w.layers + count, count * sizeof *cells->process);
     return end_cells(&w, t, cells, 1);
 }

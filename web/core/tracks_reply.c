@@ -28,6 +28,7 @@ static void put_process_ids(struct json_writer *w, const struct tracks *t,
         output_u64(&ids, (uint64_t)t->threads[i].pid);
     }
     json_member_u64(w, "processes", process->processes);
+    json_member_u64(w, "ran", process->ran);
     json_member_str(w, "ids", output_contents(&ids));
     w->out->failed |= ids.failed;
     output_deinit(&ids);

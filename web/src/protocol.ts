@@ -252,7 +252,7 @@ export interface ClassSum {
 /* The tracks, processes and threads by activity; times are in ns. */
 export interface TracksInfo {
     to: number; /* the axis begins at 0 */
-    processes: { name: string; labelled: boolean; /* the name is a label */ pid?: number; processes?: number; ids?: string; /* of several */ first: number; count: number; running: number; waiting: number }[];
+    processes: { name: string; labelled: boolean; /* the name is a label */ pid?: number; processes?: number; ran?: number; /* had CPU time */ ids?: string; /* of several */ first: number; count: number; running: number; waiting: number }[];
     threads: { name: string; tid?: number; process: number; samples: number; running: number; waiting: number }[];
     cpus: number[];
     marks: Mark[];

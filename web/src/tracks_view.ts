@@ -226,10 +226,10 @@ export class TracksView {
         const entries: Entry[] = [];
         for (const row of this.visible())
             if (row.kind === "cpus")
-                entries.push(...(info?.cpus ?? []).slice(0, CPUS_MOST).map((_, i): Entry => [`cpu ${i}`, "cpu", i]));
+                entries.push(["machine 0", "machine", 0], ...(info?.cpus ?? []).slice(0, CPUS_MOST).map((_, i): Entry => [`cpu ${i}`, "cpu", i]));
             else if (row.kind !== "marks" && row.kind !== "before" && row.kind !== "after")
                 entries.push([`${row.kind} ${row.index}`, row.kind, row.index]);
-        return entries;
+        return [...new Map(entries.map((entry) => [entry[0], entry])).values()];
     }
 
     /* Of a comparison: one track of each profile, with its slot. */

@@ -50,7 +50,7 @@ function idsOf(app: App, row: Track): string[] {
     const { info } = app.tracks;
     const process = info?.processes[row.index];
     if (row.kind === "process" && process?.processes)
-        return [`\u00d7${process.processes}`];
+        return [`\u00d7${process.processes}`, process.ran === process.processes ? "" : `${process.ran} ran`].filter(Boolean);
     if (row.kind === "process")
         return [hasIds() ? String(process?.pid ?? "") : "", (process?.count ?? 0) > 1 ? `${process?.count} threads` : ""].filter(Boolean);
     if (row.kind === "thread" && (hasIds() || app.tracks.sharesName(row.index)))
@@ -68,7 +68,7 @@ function sideText(app: App, row: Track): string {
     return `${shownName(row.kind === "before" ? app.comparedWith : app.name)}, ${count(samples)} samples`;
 }
 
-/* The value of the window: CPU time; for CPUs the share of use. */
+/* The value of the window: CPU time; for CPUs the share of use, which all CPUs have of the machine. */
 function figureOf(app: App, view: TracksView, row: Track): string {
     const { info } = app.tracks;
     const span = view.to - view.from;
@@ -76,8 +76,8 @@ function figureOf(app: App, view: TracksView, row: Track): string {
         return String(info?.marks.length ?? 0);
     const strip = view.stripOf(row);
     if (row.kind === "cpus") {
-        const all = (info?.cpus ?? []).slice(0, 64).map((_, i) => view.stripOf({ ...row, kind: "cpu", index: i })?.running ?? 0);
-        return share(all.reduce((a, b) => a + b, 0), span * Math.max(1, all.length));
+        const machine = view.stripOf({ ...row, kind: "machine" });
+        return machine ? share(machine.running, span * Math.max(1, info?.cpus.length ?? 0)) : "";
     }
     if (row.kind === "memory")
         return memoryFigure(app, view, row);
