@@ -84,6 +84,14 @@ static uint64_t next_end(const struct daemon *d, uint64_t from)
     return from + left + (left < NS / 4 ? length : 0);
 }
 
+/* All samples of a window are before its end: if this process was late, one window has those of
+ * several. */
+static void extend_window(struct daemon *d)
+{
+    while (d->samples.until <= daemon_samples_latest(&d->samples))
+        d->samples.until = next_end(d, d->samples.until);
+}
+
 /* Stores the window that ends at `end`; the next one begins there. */
 static void end_window(struct daemon *d, uint64_t end)
 {
@@ -99,6 +107,7 @@ static void end_window(struct daemon *d, uint64_t end)
     d->lost = d->live.lost;
     if (!daemon_samples_cut(&d->samples, next_end(d, end), offset, &p, &err))
         engine_note(d->report, "samples are lost: %s", err.message);
+    extend_window(d);
     w.profile = p;
     daemon_names_stored(&d->names);
     if (p)
@@ -257,6 +266,15 @@ static void publish_live(struct daemon *d, uint64_t complete)
     d->published = now;
 }
 
+/* The clock was set: the window ends after the samples that it has. */
+static void end_window_early(struct daemon *d, uint64_t complete)
+{
+    uint64_t latest = daemon_samples_latest(&d->samples);
+    d->samples.until = latest < complete ? complete : latest + 1;
+    if (latest < complete)
+        end_window(d, complete);
+}
+
 static int drain_ms(struct daemon *d)
 {
     return is_triggered(d) || (d->http && daemon_recent_is_awaited(&d->recent))
@@ -283,8 +301,7 @@ static bool turn(void *context, unsigned reasons, int *next)
         end_window(d, d->samples.until);
         check_cost(d);
     } else if (clock_changed(d) && complete > d->window_start) {
-        d->samples.until = complete;
-        end_window(d, complete);
+        end_window_early(d, complete);
     }
     d->restarts = daemon_samples_full(&d->samples) || changes_rate(d);
     return !d->stops && !d->restarts;

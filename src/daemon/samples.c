@@ -17,6 +17,7 @@ static void drop(struct daemon_samples *s, size_t which)
     if (s->ready[which])
         builder_deinit(&s->raw[which]);
     s->ready[which] = false;
+    s->latest[which] = 0;
 }
 
 void daemon_samples_deinit(struct daemon_samples *s)
@@ -50,6 +51,8 @@ static void on_stack(void *context, struct perf_profile *p, const struct sample 
         s->failed = true;
         return;
     }
+    if (row.time > s->latest[which])
+        s->latest[which] = row.time;
     const struct thread *t = &perf_profile_builder(p)->profile->threads[row.thread];
     uint32_t pid = (uint32_t)t->pid;
     row.stack = count ? builder_push_run(b, 0, locations, count, NULL) : 0;
@@ -105,7 +108,9 @@ bool daemon_samples_cut(struct daemon_samples *s, uint64_t until, uint64_t offse
     if (s->ready[LATER])
         s->raw[CURRENT] = s->raw[LATER];
     s->ready[CURRENT] = s->ready[LATER];
+    s->latest[CURRENT] = s->latest[LATER];
     s->ready[LATER] = false;
+    s->latest[LATER] = 0;
     s->until = until;
     s->failed = false;
     daemon_labels_clear(&s->labels);
@@ -115,6 +120,11 @@ bool daemon_samples_cut(struct daemon_samples *s, uint64_t until, uint64_t offse
 bool daemon_samples_has_later(const struct daemon_samples *s)
 {
     return s->ready[LATER];
+}
+
+uint64_t daemon_samples_latest(const struct daemon_samples *s)
+{
+    return s->latest[CURRENT];
 }
 
 struct profile *daemon_samples_recent(struct daemon_samples *s, uint64_t from,

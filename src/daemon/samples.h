@@ -21,6 +21,7 @@ struct daemon_samples {
     struct daemon_labels labels;
     struct perf_profile *reader; /* NULL: no sample came since the reader started */
     struct builder raw[2];       /* stacks of the reader's locations: current, later */
+    uint64_t latest[2];          /* time of their latest sample; 0: none */
     bool ready[2];
     bool failed; /* out of memory */
 };
@@ -43,6 +44,10 @@ bool daemon_samples_cut(struct daemon_samples *s, uint64_t until, uint64_t offse
 
 /* Whether there are samples of the next window. */
 bool daemon_samples_has_later(const struct daemon_samples *s);
+
+/* The time of the latest sample of the current window; 0: there is none. Directly after
+ * daemon_samples_cut, it can be after `until`: more than one window was read meanwhile. */
+uint64_t daemon_samples_latest(const struct daemon_samples *s);
 
 /* Makes a profile of the current window's samples from `from` on, before `to`, with their
  * own times. The caller destroys it. NULL if there is none, or when out of memory. */

@@ -599,6 +599,30 @@ def check_daylight(folder, name, moment, *divisions):
     return "" if status == 0 and not wrong else f"{status}: {wrong}: {said}"
 
 
+def check_late(folder):
+    """A daemon that does not run for several windows: all samples of a window are in its time."""
+    store = os.path.join(folder, "late.db")
+    with daemon(store) as (process, said):
+        until(lambda: len(windows(store)) >= 2, "windows")
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(4.3)  # the time that it does not run is what is tested
+        process.send_signal(signal.SIGCONT)
+        count = len(windows(store))
+        until(lambda: len(windows(store)) >= count + 3, "windows after it")
+        status = stop(process)
+        said = said()
+    wrong = not_counted(store, said)
+    stored = sum(w[1] for w in windows(store).values())
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        ends = [row[0] / 1e9 for row in db.execute("SELECT end FROM window ORDER BY end")]
+    for at in {round(end) for end in ends[:-1]}:
+        read = [sum(weight for _, weight in folded(store, at=span)) * 19 / 1e9
+                for span in (f"@{at - 3600}..@{at}", f"@{at}..@{at + 3600}")]
+        if abs(sum(read) - stored) > 0.01:
+            wrong.append(f"{stored} samples are stored, {read} are read before and after @{at}")
+    return "" if status == 0 and not wrong else f"{status}: {wrong}: {said}"
+
+
 def check_budget(folder):
     """The rate falls to what the budget permits, and each window has its own."""
     store = os.path.join(folder, "budget.db")
@@ -904,6 +928,7 @@ def main():
                 report.result("a clock that is set", check_clock(folder))
                 for name, words in DAYLIGHT.items():
                     report.result(name, check_daylight(folder, name, *words))
+                report.result("a daemon that is late", check_late(folder))
                 report.result("a budget of CPU time", check_budget(folder))
                 report.result("a copy of the store that takes long", check_copy(folder))
                 for name, *rest in FAULTS:
