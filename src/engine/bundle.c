@@ -47,7 +47,9 @@ bool bundle_read(struct annotation_keeping *k, const struct load_settings *load,
 /* "1.2 MB" */
 static const char *size_text(uint64_t size, char *text, size_t room)
 {
-    if (size < 100000)
+    if (size < 1000)
+        format_text(text, room, "%u bytes", (unsigned)size);
+    else if (size < 100000)
         format_text(text, room, "%.1f kB", (double)size / 1000);
     else
         format_text(text, room, "%.1f MB", (double)size / 1e6);
@@ -63,7 +65,7 @@ void bundle_describe(const struct annotation_keeping *k,
                      const struct engine_report *report)
 {
     char code[32], sources[32];
-    if (!k->included_count) {
+    if (!k->included_count && !k->over_limit) {
         engine_note(report,
                     "no code is included: the files with the code of the functions "
                     "are not on this machine");
@@ -77,10 +79,10 @@ void bundle_describe(const struct annotation_keeping *k,
         size_text(k->code_size, code, sizeof code), k->source_count,
         plural(k->source_count), size_text(k->source_size, sources, sizeof sources));
     if (k->without_code)
-        engine_note(
-            report,
-            "left out: the code of %zu function%s that is in no file on this machine",
-            k->without_code, plural(k->without_code));
+        engine_note(report,
+                    "left out: the code of %zu function%s, which no file on this machine "
+                    "has (the kernel, a JIT)",
+                    k->without_code, plural(k->without_code));
     if (k->unread)
         engine_note(report, "left out: %zu source file%s that cannot be read", k->unread,
                     plural(k->unread));

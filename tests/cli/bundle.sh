@@ -129,7 +129,7 @@ annotates() {
 # the programs and sources are not there.
 checks() {
     status 0 stoke convert "$1.data" --with-code -o "$1.stoke"
-    says 'included: the code of [0-9]* of [0-9]* functions ([0-9.]*% of self cost), [0-9.]* [kM]B; [0-9]* source files*, '
+    says 'included: the code of [0-9]* of [0-9]* functions ([0-9.]*% of self cost), [0-9.]* [a-zMB]*; [0-9]* source files*, '
     annotates "$1.data" want
     mv made away
     annotates "$1.stoke" got
@@ -163,7 +163,7 @@ same want out
 
 # The limit.
 status 0 stoke convert work.data --with-code --code-limit 300 -o small.stoke
-says 'left out: [0-9]* functions* or source files beyond the limit of 0.3 kB'
+says 'left out: [0-9]* functions* or source files beyond the limit of 300 bytes'
 status 0 stoke annotate -q -i small.stoke
 says 'its code was left out of the bundle' out
 
