@@ -555,6 +555,18 @@ static const uint32_t *take_functions(struct annotate_collector *c,
     return numbers;
 }
 
+/* Finds the functions into which the requested one is inlined. */
+static void take_inlined(struct annotate_collector *c, const struct code *code,
+                         const uint32_t *numbers)
+{
+    for (size_t i = 0; c->a->function && i < code->note_count; i++) {
+        const struct code_note *note = &code->notes[i];
+        if (note->kind == CODE_INLINED &&
+            is_exact(str_of(c->a->function), code_string(code, note->text)))
+            c->functions[numbers[note->function]].holds_requested = true;
+    }
+}
+
 static bool take_spots(struct annotate_collector *c, const struct code *code,
                        const uint32_t *functions, const uint32_t *events)
 {
@@ -615,6 +627,8 @@ static void on_code(void *context, struct code *code, const struct resolver *res
             event_named(c, code_string(&bundled->code, bundled->code.events[i].name),
                         bundled->code.events[i].unit);
     const uint32_t *functions = events ? take_functions(c, &bundled->code) : NULL;
+    if (functions)
+        take_inlined(c, &bundled->code, functions);
     bool ok = functions && take_spots(c, &bundled->code, functions, events) &&
               take_sources(c, &bundled->code);
     end_recording(c, ok, resolver);

@@ -480,6 +480,12 @@ static const struct table_reader {
     {"CSRC", CODE_SOURCES, "uu", stoke_add_code_source},
 };
 
+/* Whether the table is left out unless it is asked for. */
+static bool is_of_code(enum table table)
+{
+    return table >= CODE_STRINGS && table != SAMPLES && table != CALLS;
+}
+
 static void add_table(struct stoke_reader *r, const struct table_reader *t)
 {
     struct str rest;
@@ -554,12 +560,9 @@ static void add_section(struct stoke_reader *r)
         add_strings(r, STRINGS);
     else if (str_equal(tag, STR("CSTR")) && r->options->code)
         add_strings(r, CODE_STRINGS);
-    bool skips_code =
-        tag.ptr[0] == 'C' && !str_equal(tag, STR("CALS")) && !r->options->code;
-    if (skips_code)
-        return;
     for (size_t i = 0; i < sizeof table_readers / sizeof *table_readers; i++)
-        if (str_equal(tag, str_of(table_readers[i].tag)))
+        if (str_equal(tag, str_of(table_readers[i].tag)) &&
+            (r->options->code || !is_of_code(table_readers[i].table)))
             add_table(r, &table_readers[i]);
 }
 

@@ -145,6 +145,8 @@ status 0 stoke record -q -F 1999 -o work.data made/work
 checks work
 says 'shapes.h$' got.1
 says 'in spin' got.1
+status 1 stoke annotate -i work.stoke 'spin<unsigned long>'
+says 'it was inlined into: .*main'
 status 0 stoke record -q -F 1999 -o bare.data made/bare
 checks bare
 says '<bare+0x' got.2
