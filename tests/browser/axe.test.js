@@ -189,5 +189,9 @@ module.exports = (test) => {
         const page = await live(bench, served);
         await until(page, () => window.stoke.live.processes.length > 0);
         none(await inBothThemes(page, "live"));
+        await page.evaluate(() => window.stoke.live.setMore(true));
+        await page.evaluate(() => window.stoke.live.setPanel("cpu"));
+        await until(page, () => document.querySelector(".live-label.core") && document.querySelector(".live-users tbody tr"));
+        none(await inBothThemes(page, "live, all tracks"));
     });
 };

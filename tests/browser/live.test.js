@@ -207,6 +207,40 @@ module.exports = (test) => {
         await page.locator(".live-pill", { hasText: "Live" }).waitFor();
     });
 
+    test("more tracks are of each core, of waits and of interrupts; panels have the processes that use most", async (bench) => {
+        const served = await daemonOrSkip(bench);
+        if (!served)
+            return;
+        const { pid } = load(bench);
+        const page = await live(bench, served);
+        await until(page, () => window.stoke.live.status && window.stoke.live.heard);
+        const titles = () => page.locator(".live-label b").allTextContents();
+        assert.deepEqual(await titles(), ["CPU", "Memory", "Disk", "Network", "Pressure"]);
+        const { cpus } = await app(page, "live.status");
+        await page.getByRole("button", { name: `${cpus + 2} more tracks` }).click();
+        await until(page, () => document.querySelector(".live-label.core"));
+        const cores = Array.from({ length: cpus }, (_, i) => `Core ${i}`);
+        assert.deepEqual(await titles(), ["CPU", ...cores, "Waits", "Memory", "Disk", "Network", "Pressure", "Interrupts"]);
+        assert.match(page.url(), /[?&]more=1/);
+        await page.waitForFunction(() => /^[\d.]+ %$/.test(document.querySelector(".live-label.core .value")?.textContent));
+        /* Their newest values follow, too. */
+        await until(page, ([heard]) => window.stoke.live.heard > heard + 1 && window.stoke.live.series.mean("core.0.idle", heard, heard + 1) >= 0, [await app(page, "live.heard")]);
+        await page.getByRole("button", { name: "Fewer tracks" }).click();
+        assert.equal((await titles()).length, 5);
+        for (const [panel, unit] of [["cpu", /^[\d.]+ %$/], ["memory", /^[\d.]+ [KMG]iB$/]]) {
+            await page.evaluate((one) => window.stoke.live.setPanel(one), panel);
+            const row = page.locator(".live-users tbody tr", { hasText: new RegExp(`^sh (${pid}|\u00d7)`) });
+            await row.waitFor();
+            assert.match(await row.locator(".barred").innerText(), unit);
+        }
+        const used = await page.evaluate(() => [...document.querySelectorAll(".live-users .barred i")].map((bar) => Number.parseFloat(bar.style.width)));
+        assert.ok(used.length > 1 && used[0] === 100 && used.every((width, i) => i === 0 || width <= used[i - 1]), `${used}`);
+        await page.evaluate(() => window.stoke.live.setPanel("io"));
+        await page.locator(".live-users h2").waitFor();
+        assert.equal(await page.locator(".live-users thead th").nth(1).textContent(), "Read and written");
+        await page.close();
+    });
+
     test("records a process on demand with progress, and shows the result", async (bench) => {
         const served = await daemonOrSkip(bench);
         if (!served)

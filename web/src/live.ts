@@ -134,6 +134,7 @@ export class Live {
     comparing = false; /* the next selected span is the one before */
     labels: string[] = []; /* KEY=VALUE: only these samples */
     panel: Panel | null = null; /* instead of a view of the profile */
+    more = false; /* tracks of single cores, of waits and of interrupts */
     grouping: Grouping = "process";
     notes: Note[] = [];
     note: Note | null = null; /* in the dialog; null: a new one */
@@ -214,6 +215,7 @@ export class Live {
         this.labels = query.getAll("label").filter((label) => label.includes("=")).slice(0, LABELS_MOST);
         const range = Number(query.get("range"));
         this.range = RANGES.find(([seconds]) => seconds === range)?.[0] ?? RANGES[0][0];
+        this.more = query.has("more");
         this.panel = PANELS.find(([panel]) => panel === query.get("panel"))?.[0] ?? null;
     }
 
@@ -231,6 +233,8 @@ export class Live {
             query.set("range", String(this.range));
         if (this.panel)
             query.set("panel", this.panel);
+        if (this.more)
+            query.set("more", "1");
         const text = query.toString();
         return `${location.pathname}${text ? `?${text}` : ""}${location.hash}`;
     }
@@ -260,21 +264,26 @@ export class Live {
         });
     }
 
-    private take(reply: SeriesReply): void {
-        const complete = Math.max(...reply.metrics.map((m) => m.values.reduce<number>((last, v, i) => (v === null ? last : i), -1)));
-        if (complete < 0)
-            return;
-        this.heard = reply.start + complete * reply.step + reply.step;
-        if (this.series.step === 1 && this.series.count) {
-            this.series.append({ ...reply, count: complete + 1, metrics: reply.metrics.map((m) => ({ ...m, values: m.values.slice(0, complete + 1) })) });
+    /* Adds newer seconds to the tracks, up to the last one with a value. Its end, or 0 without a value. */
+    private append(reply: SeriesReply): number {
+        const last = Math.max(-1, ...reply.metrics.map((m) => m.values.findLastIndex((v) => v !== null)));
+        if (last >= 0 && this.series.step === 1 && this.series.count) {
+            this.series.append({ ...reply, count: last + 1, metrics: reply.metrics.map((m) => ({ ...m, values: m.values.slice(0, last + 1) })) });
             this.version++;
         }
+        return last < 0 ? 0 : reply.start + (last + 1) * reply.step;
+    }
+
+    private take(reply: SeriesReply): void {
+        const heard = this.append(reply);
+        if (!heard)
+            return;
+        this.heard = heard;
         if (document.hidden)
             return; /* a hidden page requests no data */
-        if (this.panel && this.panel !== "processes")
+        if (this.more || (this.panel && this.panel !== "processes"))
             void this.readLatest();
-        else
-            void this.readProcesses();
+        void this.readProcesses();
         if (this.following && !this.held)
             this.refresh();
         this.app.changed();
@@ -302,11 +311,13 @@ export class Live {
         } catch { /* the next second asks again */ }
     }
 
-    /* The last value of each metric. */
+    /* The last value of each metric: the stream has none of single CPUs. */
     private async readLatest(): Promise<void> {
         try {
             const reply = await (await ask("/api/metrics?from=-4s&to=now")).json() as SeriesReply;
             this.latest = new Map(reply.metrics.map(({ name, values }) => [name, values.findLast((v) => v !== null) ?? Number.NaN]));
+            if (this.more)
+                this.append(reply);
             this.app.changed();
         } catch { /* the next second asks again */ }
     }
@@ -542,6 +553,14 @@ export class Live {
         this.remember();
         void this.readSeries();
         void this.readNotes();
+    }
+
+    setMore(more: boolean): void {
+        this.more = more;
+        this.remember();
+        if (more)
+            void this.readSeries();
+        this.app.changed();
     }
 
     setPanel(panel: Panel | null): void {

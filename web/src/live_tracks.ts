@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tracks of the live page: which metrics they show, and how they are drawn. */
+import { count } from "./format";
 import { clock } from "./live";
 import type { Series } from "./live_series";
 import { contour, type Tokens, tokens } from "./tokens";
@@ -11,7 +12,7 @@ const STEPS = [1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400
 export interface Layer {
     title: string;
     metrics: string[]; /* whose sum it shows */
-    less?: string[]; /* is subtracted */
+    less?: string; /* a metric that is subtracted: what is left is not below 0 */
     strip: number; /* 1 to 12 */
     pale?: boolean;
 }
@@ -22,6 +23,7 @@ export interface LiveTrack {
     height: number;
     layers: Layer[];
     lines?: boolean; /* not stacked */
+    relative?: boolean; /* the value in the label is a part of the full height */
     full(series: Series): number; /* the value of the full height; 0: the largest */
     most?: number; /* no value is more: measured ones may be, by little */
     text(value: number): string;
@@ -49,6 +51,10 @@ export function rate(value: number): string {
     return Number.isNaN(value) ? "" : `${Math.round(value)} B/s`;
 }
 
+export function perSecond(value: number): string {
+    return Number.isNaN(value) ? "" : `${count(Math.round(value))}/s`;
+}
+
 function last(series: Series, name: string): number {
     const values = series.values(name);
     for (let i = values.length - 1; i >= 0; i--)
@@ -59,12 +65,14 @@ function last(series: Series, name: string): number {
 
 const cpuFull = (series: Series): number => (last(series, "cpu.count") || 1) * 1000;
 
-export const LIVE_TRACKS: LiveTrack[] = [
-    { id: "cpu", title: "CPU", height: 54, full: cpuFull, text: (v) => percent(v), layers: [
-        { title: "user", metrics: ["cpu.user", "cpu.nice"], strip: 1 },
-        { title: "system", metrics: ["cpu.system", "cpu.irq", "cpu.softirq"], strip: 2 },
-        { title: "steal", metrics: ["cpu.steal"], strip: 5 },
-        { title: "iowait", metrics: ["cpu.iowait"], strip: 3 }] },
+const cpuLayers = (of: string): Layer[] => [
+    { title: "user", metrics: [`${of}.user`, `${of}.nice`], strip: 1 },
+    { title: "system", metrics: [`${of}.system`, `${of}.irq`, `${of}.softirq`], strip: 2 },
+    { title: "steal", metrics: [`${of}.steal`], strip: 5 },
+    { title: "iowait", metrics: [`${of}.iowait`], strip: 3 }];
+
+const LIVE_TRACKS: LiveTrack[] = [
+    { id: "cpu", title: "CPU", height: 54, full: cpuFull, relative: true, text: (v) => percent(v), layers: cpuLayers("cpu") },
     { id: "memory", title: "Memory", height: 46, full: (series) => last(series, "memory.total"), text: bytes, layers: [
         { title: "used", metrics: ["memory.used"], strip: 11 },
         { title: "cached", metrics: ["memory.cached", "memory.buffers", "memory.reclaimable"], strip: 11, pale: true }] },
@@ -80,7 +88,44 @@ export const LIVE_TRACKS: LiveTrack[] = [
         { title: "I/O", metrics: ["pressure.io.some"], strip: 3 }] },
 ];
 
+const CORES_MOST = 64; /* tracks of single cores */
+
+function threadsText(value: number): string {
+    return Number.isNaN(value) ? "" : `${value < 99.5 ? digits(value) : count(Math.round(value))} ${digits(value) === "1.0" ? "thread" : "threads"}`;
+}
+
+/* Threads that could run but have no CPU, and those that wait for a disk. */
+const WAITS: LiveTrack = { id: "waits", title: "Waits", height: 46, full: () => 0, text: threadsText, layers: [
+    { title: "for a CPU", metrics: ["threads.running"], less: "cpu.count", strip: 10 },
+    { title: "for a disk", metrics: ["threads.blocked"], strip: 9 }] };
+
+const INTERRUPTS: LiveTrack = { id: "interrupts", title: "Interrupts", height: 46, lines: true, full: () => 0, text: perSecond, layers: [
+    { title: "interrupts", metrics: ["kernel.interrupts"], strip: 1 },
+    { title: "softirqs", metrics: ["kernel.softirqs"], strip: 2 },
+    { title: "switches", metrics: ["kernel.context_switches"], strip: 9 }] };
+
+function coreTracks(series: Series): LiveTrack[] {
+    const cores = series.names.flatMap((name) => /^core\.(\d+)\.user$/.exec(name)?.[1] ?? []).map(Number).sort((a, b) => a - b);
+    return cores.slice(0, CORES_MOST).map((core) => ({ id: `core.${core}`, title: `Core ${core}`, height: 26, full: () => 1000, relative: true, text: percent, layers: cpuLayers(`core.${core}`) }));
+}
+
+/* `more`: also those of single cores, of waits and of interrupts. */
+export function liveTracks(series: Series, more: boolean): LiveTrack[] {
+    return more ? [...LIVE_TRACKS.slice(0, 1), ...coreTracks(series), WAITS, ...LIVE_TRACKS.slice(1), INTERRUPTS] : LIVE_TRACKS;
+}
+
+/* How many more there are, also before a value of a core is known. */
+export function moreTracks(cpus: number): number {
+    return Math.min(CORES_MOST, cpus) + 2;
+}
+
 export const AXIS = 22;
+
+/* The mean of a layer in a span. */
+export function meanOf(series: Series, layer: Layer, from: number, to: number): number {
+    const sum = layer.metrics.reduce((all, name) => all + (series.mean(name, from, to) || 0), 0);
+    return layer.less ? Math.max(0, sum - (series.mean(layer.less, from, to) || 0)) : sum;
+}
 
 /* The sum of the metrics of a layer, one value for each step of the series. */
 function valuesOf(series: Series, layer: Layer): Float64Array {
@@ -91,16 +136,19 @@ function valuesOf(series: Series, layer: Layer): Float64Array {
             if (!Number.isNaN(values[i]))
                 out[i] = (Number.isNaN(out[i]) ? 0 : out[i] as number) + (values[i] as number);
     }
+    for (const [i, less] of series.values(layer.less ?? "").entries())
+        out[i] = Math.max(0, (out[i] as number) - less);
     return out;
 }
 
 /* The value in the label: of the whole span that is shown below. */
 export function figure(track: LiveTrack, series: Series, from: number, to: number): string {
     let sum = 0;
-    for (const layer of track.id === "memory" ? track.layers.slice(0, 1) : track.layers)
-        for (const name of layer.metrics)
-            sum = track.lines ? Math.max(sum, series.mean(name, from, to) || 0) : sum + (series.mean(name, from, to) || 0);
-    return track.text(track.id === "cpu" ? sum / cpuFull(series) : sum);
+    for (const layer of track.id === "memory" ? track.layers.slice(0, 1) : track.layers) {
+        const mean = meanOf(series, layer, from, to);
+        sum = track.lines ? Math.max(sum, mean) : sum + mean;
+    }
+    return track.text(track.relative ? sum / track.full(series) : sum);
 }
 
 export function color(layer: Layer): string {
@@ -172,7 +220,7 @@ export class TracksPainter {
                 this.line(layers[i] as Float64Array, series, base, unit, color(layer));
         else
             this.areas(track, layers, series, base, unit);
-        this.note(track.id === "cpu" ? `${Math.round(full / 1000)} ${full > 1000 ? "cores" : "core"}` : track.text(full), top + 10, colors);
+        this.note(track.id === "cpu" ? `${Math.round(full / 1000)} ${full > 1000 ? "cores" : "core"}` : track.text(track.relative ? 1 : full), top + 10, colors);
         this.pen.fillStyle = colors.line2;
         this.pen.fillRect(0, top + track.height - 1, this.width, 1);
     }

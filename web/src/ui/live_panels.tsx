@@ -5,7 +5,7 @@ import { nameCategory } from "../boxes";
 import { count, shownName } from "../format";
 import type { Grouping, Live, Process } from "../live";
 import { keyOf } from "../live_changes";
-import { bytes, percent, rate } from "../live_tracks";
+import { bytes, percent, perSecond, rate } from "../live_tracks";
 import { tokens } from "../tokens";
 import { useHeld } from "./held";
 
@@ -16,7 +16,11 @@ export interface Group {
     cpu: number;
     rss: number;
     pss: number;
+    memory: number; /* PSS where it is known, otherwise RSS */
+    read: number;
+    written: number;
     io: number;
+    threads: number;
     user: string;
 }
 
@@ -27,14 +31,18 @@ export function groups(processes: Process[], by: Grouping): Group[] {
         const key = keyOf(p, by);
         let group = found.get(key);
         if (!group) {
-            group = { key, label: key ? `${by}=${key}` : "", pids: [], cpu: 0, rss: 0, pss: 0, io: 0, user: p.user ?? "" };
+            group = { key, label: key ? `${by}=${key}` : "", pids: [], cpu: 0, rss: 0, pss: 0, memory: 0, read: 0, written: 0, io: 0, threads: 0, user: p.user ?? "" };
             found.set(key, group);
         }
         group.pids.push(p.pid);
         group.cpu += p.cpu;
         group.rss += p.rss;
         group.pss += p.pss ?? 0;
+        group.memory += p.pss ?? p.rss;
+        group.read += p.read ?? 0;
+        group.written += p.written ?? 0;
         group.io += (p.read ?? 0) + (p.written ?? 0);
+        group.threads += p.threads;
     }
     return [...found.values()].sort((a, b) => b.cpu - a.cpu || b.rss - a.rss);
 }
@@ -54,6 +62,32 @@ function changeText(ms: number | null): string {
     return ms === null ? "" : percent === 0 ? "0 %" : `${percent > 0 ? "+" : "\u2212"}${Math.abs(percent)} %`;
 }
 
+function GroupChoice({ live }: { live: Live }) {
+    return (
+        <span class="segments" role="radiogroup" aria-label="Group by">
+            {GROUPINGS.map(([by, title]) => <button key={by} type="button" role="radio" aria-checked={live.grouping === by} onClick={() => live.setGrouping(by)}>{title}</button>)}
+        </span>
+    );
+}
+
+/* A click shows only the samples of a row, in the flame graph. */
+function GroupName({ live, row }: { live: Live; row: Group }) {
+    const chosen = row.label !== "" && live.labels.includes(row.label);
+    const click = (): void => {
+        if (chosen)
+            live.removeLabel(row.label);
+        else
+            live.addLabel(row.label);
+    };
+    return (
+        <th>
+            <button type="button" disabled={!row.label} title={`Show only the samples of ${row.label}`} onClick={click}>
+                <i class="square" style={{ background: tokens().strips[nameCategory(row.key)] }} /><span>{nameOf(row, live.grouping)}</span>
+            </button>
+        </th>
+    );
+}
+
 const LEAST = 8; /* rows, also of processes that do nothing */
 
 /* Beside the graph. A click shows only the samples of a row. */
@@ -68,21 +102,14 @@ export function TopProcesses({ live, most }: { live: Live; most: number }) {
             <div class="live-top-head">
                 <h2>Top processes</h2>
                 <span class="grow" />
-                <span class="segments" role="radiogroup" aria-label="Group by">
-                    {GROUPINGS.map(([by, title]) => <button key={by} type="button" role="radio" aria-checked={live.grouping === by} onClick={() => live.setGrouping(by)}>{title}</button>)}
-                </span>
+                <GroupChoice live={live} />
             </div>
             <table class="live-table top">
                 <thead><tr><th>Name</th><th>CPU</th><th title={live.changes.half ? `CPU time of the last ${live.changes.half} s, less that of the ${live.changes.half} s before` : "CPU time, less that of the span before: in some seconds"}>Change</th><th title="Proportional memory of the largest; otherwise resident">Memory</th><th title="Reads and writes">I/O</th></tr></thead>
                 <tbody {...held.events}>
                     {rows.map((row) => (
                         <tr key={row.key} class={chosen(row) ? "chosen" : ""}>
-                            <th>
-                                <button type="button" disabled={!row.label} title={`Show only the samples of ${row.label}`}
-                                    onClick={() => (chosen(row) ? live.removeLabel(row.label) : live.addLabel(row.label))}>
-                                    <i class="square" style={{ background: tokens().strips[nameCategory(row.key)] }} /><span>{nameOf(row, live.grouping)}</span>
-                                </button>
-                            </th>
+                            <GroupName live={live} row={row} />
                             <td class="barred"><i style={{ width: `${(row.cpu / largest) * 100}%` }} /><span>{percent(row.cpu / 1000)}</span></td>
                             <td class="by">{changeText(live.changes.of(live.grouping, row.key))}</td>
                             <td>{bytes(row.pss || row.rss)}</td>
@@ -171,7 +198,6 @@ function Values({ live, figures }: { live: Live; figures: Figure[] }) {
     );
 }
 
-const perSecond = (v: number): string => (Number.isNaN(v) ? "" : `${count(Math.round(v))}/s`);
 const ofSecond = (v: number): string => percent(v / 1000);
 const pressure = (v: number): string => percent(v / 1e6);
 const MODES: Figure[] = ["user", "nice", "system", "irq", "softirq", "steal", "iowait", "idle"].map((mode) => [mode, mode, ofSecond]);
@@ -185,17 +211,52 @@ const MEMORY: Figure[] = [
 const DISK: Figure[] = [["read", "Read", rate], ["write", "Written", rate], ["reads", "Reads", perSecond], ["writes", "Writes", perSecond], ["busy", "Busy", ofSecond]];
 const NETWORK: Figure[] = [["in", "In", rate], ["out", "Out", rate]];
 
+type Sum = "cpu" | "threads" | "memory" | "rss" | "io" | "read" | "written";
+const USES: Record<"cpu" | "memory" | "io", [Sum, string, (v: number) => string][]> = {
+    cpu: [["cpu", "CPU", ofSecond], ["threads", "Threads", count], ["memory", "Memory", bytes]],
+    memory: [["memory", "PSS", bytes], ["rss", "RSS", bytes], ["cpu", "CPU", ofSecond]],
+    io: [["io", "Read and written", rate], ["read", "Read", rate], ["written", "Written", rate]],
+};
+const USERS_MOST = 60; /* rows */
+
+/* Who uses what the panel shows, the largest first. */
+function Users({ live, of }: { live: Live; of: "cpu" | "memory" | "io" }) {
+    const [first, ...others] = USES[of] as [[Sum, string, (v: number) => string], ...[Sum, string, (v: number) => string][]];
+    const [by, title, form] = first;
+    const users = groups(live.processes, live.grouping).filter((row) => row[by] > 0).sort((a, b) => b[by] - a[by]).slice(0, USERS_MOST);
+    const held = useHeld(users, (row) => row.key);
+    const largest = Math.max(1, ...held.rows.map((row) => row[by]));
+    return (
+        <section class="live-users" aria-label="Processes by use">
+            <div class="live-top-head"><h2>Top processes</h2><span class="grow" /><GroupChoice live={live} /></div>
+            <table class="live-table">
+                <thead><tr><th>Name</th><th title={of === "memory" ? "Proportional memory of the largest; otherwise resident" : undefined}>{title}</th>{others.map(([key, name]) => <th key={key}>{name}</th>)}</tr></thead>
+                <tbody {...held.events}>
+                    {held.rows.map((row) => (
+                        <tr key={row.key}>
+                            <GroupName live={live} row={row} />
+                            <td class="barred"><i style={{ width: `${(row[by] / largest) * 100}%` }} /><span>{form(row[by])}</span></td>
+                            {others.map(([key, , text]) => <td key={key}>{row[key] ? text(row[key]) : "0"}</td>)}
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+            {users.length === 0 && <p class="faint">{live.processes.length ? "No process does now." : "No process yet."}</p>}
+        </section>
+    );
+}
+
 /* The values of this moment. */
 export function LivePanel({ live }: { live: Live }) {
     switch (live.panel) {
         case "processes":
             return <ProcessTable live={live} />;
         case "cpu":
-            return <div class="live-panel"><Values live={live} figures={CPU} /><Rows live={live} kind="core" title="CPU" figures={MODES} /></div>;
+            return <div class="live-panel halves"><div><Values live={live} figures={CPU} /><Rows live={live} kind="core" title="CPU" figures={MODES} /></div><Users live={live} of="cpu" /></div>;
         case "memory":
-            return <div class="live-panel"><Values live={live} figures={MEMORY} /></div>;
+            return <div class="live-panel halves"><div><Values live={live} figures={MEMORY} /></div><Users live={live} of="memory" /></div>;
         case "io":
-            return <div class="live-panel"><Rows live={live} kind="disk" title="Disk" figures={DISK} /><Rows live={live} kind="net" title="Interface" figures={NETWORK} /></div>;
+            return <div class="live-panel halves"><div><Rows live={live} kind="disk" title="Disk" figures={DISK} /><Rows live={live} kind="net" title="Interface" figures={NETWORK} /></div><Users live={live} of="io" /></div>;
         default:
             return null;
     }

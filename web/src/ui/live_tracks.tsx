@@ -5,12 +5,10 @@ import { resize } from "../elements";
 import { count } from "../format";
 import { clock, type Live, type Span, spanName } from "../live";
 import type { Mark } from "../live_series";
-import { AXIS, bytes, color, figure, LIVE_TRACKS, TracksPainter } from "../live_tracks";
+import { AXIS, bytes, color, figure, type LiveTrack, liveTracks, meanOf, moreTracks, TracksPainter } from "../live_tracks";
 import { tokens } from "../tokens";
 import { DRAG_LEAST } from "../viewport";
 import { NoteMarks } from "./notes";
-
-const HEIGHT = LIVE_TRACKS.reduce((sum, track) => sum + track.height, 0);
 
 /* Tints the span; its position follows the axis. */
 function SpanMark({ live, span, kind }: { live: Live; span: Span; kind: string }) {
@@ -85,45 +83,51 @@ function useDrag(live: Live, host: { current: HTMLElement | null }, setDragged: 
     }, [live]);
 }
 
+function trackAt(tracks: LiveTrack[], y: number): LiveTrack | undefined {
+    let bottom = 0;
+    for (const track of tracks) {
+        bottom += track.height;
+        if (y < bottom)
+            return track;
+    }
+    return undefined;
+}
+
 /* The values of the second below the pointer. */
-function Tip({ live, host }: { live: Live; host: { current: HTMLElement | null } }) {
-    const [at, setAt] = useState<{ x: number; y: number; seconds: number; track: number } | null>(null);
+function Tip({ live, tracks, host }: { live: Live; tracks: LiveTrack[]; host: { current: HTMLElement | null } }) {
+    const [at, setAt] = useState<{ x: number; y: number; seconds: number; top: number } | null>(null);
     useEffect(() => {
         const over = host.current as HTMLElement;
         const gone = new AbortController();
         over.addEventListener("pointermove", (event) => {
             const box = over.getBoundingClientRect(), [from, to] = live.axis;
-            let y = event.clientY - box.top, track = 0;
-            while (track < LIVE_TRACKS.length && y >= (LIVE_TRACKS[track]?.height ?? 0))
-                y -= LIVE_TRACKS[track++]?.height ?? 0;
-            setAt(event.buttons ? null : { x: event.clientX, y: event.clientY, seconds: from + ((event.clientX - box.left) / box.width) * (to - from), track });
+            setAt(event.buttons ? null : { x: event.clientX, y: event.clientY, seconds: from + ((event.clientX - box.left) / box.width) * (to - from), top: event.clientY - box.top });
         }, { signal: gone.signal });
         over.addEventListener("pointerleave", () => setAt(null), { signal: gone.signal });
         return () => gone.abort();
     }, [live]);
-    const track = at ? LIVE_TRACKS[at.track] : undefined;
+    const track = at ? trackAt(tracks, at.top) : undefined;
     if (!at || !track)
         return null;
     const { series } = live;
     const second = series.start + series.indexOf(at.seconds) * series.step;
-    const part = (metrics: string[]): number => metrics.reduce((sum, name) => sum + (series.mean(name, second, second + series.step) || 0), 0);
-    const share = track.id === "cpu" ? track.full(series) : 1;
+    const share = track.relative ? track.full(series) : 1;
     return (
         <div class="track-tip" style={{ left: `${Math.min(at.x + 14, innerWidth - 200)}px`, top: `${at.y + 16}px` }}>
             <b>{clock(second)}</b>
-            {track.layers.map((layer) => <div key={layer.title}><i class="square" style={{ background: color(layer), display: "inline-block" }} /> {layer.title} {track.text(part(layer.metrics) / share) || "0"}</div>)}
+            {track.layers.map((layer) => <div key={layer.title}><i class="square" style={{ background: color(layer), display: "inline-block" }} /> {layer.title} {track.text(meanOf(series, layer, second, second + series.step) / share) || "0"}</div>)}
         </div>
     );
 }
 
-function Labels({ live }: { live: Live }) {
+function Labels({ live, tracks }: { live: Live; tracks: LiveTrack[] }) {
     const [from, to] = live.shownSpan ?? live.requested;
     return (
         <div class="labels live-labels" role="list" aria-label="Metrics">
-            {LIVE_TRACKS.map((track) => (
-                <div key={track.id} role="listitem" class="live-label" style={{ height: `${track.height}px` }}>
+            {tracks.map((track) => (
+                <div key={track.id} role="listitem" class={`live-label ${track.id.startsWith("core.") ? "core" : ""}`} style={{ height: `${track.height}px` }}>
                     <span><b>{track.title}</b><span class="value">{figure(track, live.series, from, to)}</span></span>
-                    <small>{track.layers.map((layer) => <span key={layer.title}><i class="square" style={{ background: color(layer) }} />{layer.title}</span>)}</small>
+                    {!track.id.startsWith("core.") && <small>{track.layers.map((layer) => <span key={layer.title}><i class="square" style={{ background: color(layer) }} />{layer.title}</span>)}</small>}
                 </div>
             ))}
         </div>
@@ -134,8 +138,10 @@ function Labels({ live }: { live: Live }) {
 function Foot({ live }: { live: Live }) {
     const kinds = (key: "service" | "container"): number => new Set(live.processes.map((p) => p[key]).filter(Boolean)).size;
     const services = kinds("service"), containers = kinds("container");
+    const more = moreTracks(live.status?.cpus ?? 0);
     return (
         <div class="more live-foot">
+            {live.status && <button type="button" class="link" aria-expanded={live.more} title="Of single cores, of waits and of interrupts" onClick={() => live.setMore(!live.more)}>{live.more ? "Fewer tracks" : `${more} more tracks\u2026`}</button>}
             <button type="button" class="link" onClick={() => live.setPanel("processes")}>{count(live.processCount)} processes{"\u2026"}</button>
             <span>{[services && `${services} ${services === 1 ? "service" : "services"}`, containers && `${containers} ${containers === 1 ? "container" : "containers"}`].filter(Boolean).join(", ")}</span>
             <span class="grow" />
@@ -148,6 +154,8 @@ export function LiveTrackPane({ live, looks }: { live: Live; looks: number }) {
     const strips = useRef<HTMLDivElement>(null), axis = useRef<HTMLCanvasElement>(null), canvas = useRef<HTMLCanvasElement>(null);
     const [dragged, setDragged] = useState<Span | null>(null);
     const [width, setWidth] = useState(0);
+    const tracks = liveTracks(live.series, live.more);
+    const full = tracks.reduce((sum, track) => sum + track.height, 0);
     useLayoutEffect(() => {
         const host = strips.current as HTMLElement;
         const watcher = new ResizeObserver(() => setWidth(host.clientWidth));
@@ -160,7 +168,7 @@ export function LiveTrackPane({ live, looks }: { live: Live; looks: number }) {
             return;
         const [from, to] = live.axis;
         const colors = tokens();
-        for (const [surface, height] of [[axis.current, AXIS], [canvas.current, HEIGHT]] as const) {
+        for (const [surface, height] of [[axis.current, AXIS], [canvas.current, full]] as const) {
             resize(surface, width, height);
             const pen = surface.getContext("2d") as CanvasRenderingContext2D;
             const scale = surface.width / width;
@@ -172,26 +180,26 @@ export function LiveTrackPane({ live, looks }: { live: Live; looks: number }) {
             }
             painter.grid(height, colors);
             let top = 0;
-            for (const track of LIVE_TRACKS) {
+            for (const track of tracks) {
                 painter.track(track, live.series, top, colors);
                 top += track.height;
             }
         }
-    }, [width, live.version, live.range, looks]);
+    }, [width, full, live.version, live.range, looks]);
     return (
         <section class="tracks live-tracks" aria-label="Metrics by time">
             <div class="axis">
                 <span class="head"><span>Local time</span></span>
                 <div class="strips"><canvas class="layer" ref={axis} style={{ height: `${AXIS}px` }} /><Marks live={live} /><NoteMarks live={live} /></div>
             </div>
-            <div class="live-rows" style={{ height: `${HEIGHT}px` }}>
-                <Labels live={live} />
-                <div class="strips live-strips" ref={strips}>
-                    <canvas class="layer" ref={canvas} style={{ height: `${HEIGHT}px` }} />
+            <div class={`live-rows ${live.more ? "scrolled" : ""}`} tabIndex={live.more ? 0 : undefined}>
+                <Labels live={live} tracks={tracks} />
+                <div class="strips live-strips" ref={strips} style={{ height: `${full}px` }}>
+                    <canvas class="layer" ref={canvas} style={{ height: `${full}px` }} />
                     {live.before && <SpanMark live={live} span={live.before} kind="before" />}
                     <SpanMark live={live} span={live.span ?? live.requested} kind="" />
                     {dragged && <SpanMark live={live} span={dragged} kind={live.comparing ? "before" : ""} />}
-                    <Tip live={live} host={strips} />
+                    <Tip live={live} tracks={tracks} host={strips} />
                 </div>
             </div>
             <Foot live={live} />
