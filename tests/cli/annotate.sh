@@ -27,6 +27,13 @@ echo '{"event":"cycles","unit":"cycles","total":9005,"functions":[{"name":"do_sy
     tr -d '\n' >want
 same want got
 
+# A file alone, without another input, is not the name of a function.
+mkdir alone
+cp perf.data alone/one.data
+(cd alone && status 0 stoke annotate -q --kallsyms ../kallsyms one.data </dev/null && mv out ../alone.out)
+status 0 stoke annotate $names -i perf.data
+same alone.out out
+
 # Several recordings: their samples are added, although the ids of locations differ.
 status 0 stoke annotate $names do_syscall_64 perf.data perf.data
 says '^# 6 samples, 6,000 of cycles: 33.31% of the recording.s$' out

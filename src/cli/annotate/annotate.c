@@ -164,11 +164,18 @@ static bool write_annotations(const struct annotate_settings *s,
     return ok;
 }
 
+/* The only argument is a file, and there is no other input: it does not name a function. */
+static bool is_only_input(const struct annotate_settings *s, int file_count, char **files)
+{
+    return file_count == 1 && !s->inputs.count && !s->load.history.at.count &&
+           !load_has_input() && os_output_exists(files[0]);
+}
+
 static int annotate_run(void *settings, int file_count, char **files)
 {
     struct annotate_settings *s = settings;
     struct error err = {.location = LOCATION_NONE};
-    bool named = s->symbol || file_count;
+    bool named = s->symbol || (file_count && !is_only_input(s, file_count, files));
     struct annotations a = {.function = s->symbol ? s->symbol
                                         : named   ? files[0]
                                                   : NULL,
