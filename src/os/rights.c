@@ -21,7 +21,7 @@ static uint64_t capabilities(unsigned rights)
 {
     uint64_t all = 0;
     if (rights & OS_RIGHT_COUNT)
-        all |= bit(CAP_PERFMON);
+        all |= bit(CAP_PERFMON) | bit(CAP_IPC_LOCK); /* their rings are locked memory */
     if (rights & OS_RIGHT_LOAD)
         all |= bit(CAP_BPF);
     if (rights & OS_RIGHT_READ)

@@ -193,12 +193,6 @@ static void report_counters(struct record_chain *c)
 
 /* --- Events ------------------------------------------------------------------------ */
 
-/* Additional room for the ids of counters on CPUs that come online. */
-static size_t ids_to_come(void)
-{
-    return 4 * os_cpus_possible() + 16;
-}
-
 static void describe_event(struct record_chain *c, size_t i, uint64_t *ids, size_t room)
 {
     const struct record_events *events = &c->sampler_settings.events;
@@ -207,8 +201,7 @@ static void describe_event(struct record_chain *c, size_t i, uint64_t *ids, size
                                   .name = events->items[i].name,
                                   .tracepoint = events->items[i].tracepoint,
                                   .members = perf_sampler_members(&c->sampler, i),
-                                  .ids = ids,
-                                  .id_room = room};
+                                  .ids = ids};
     if (e->members)
         e->group = events->groups[events->items[i].group - 1].name;
     e->id_count = perf_sampler_ids(&c->sampler, i, ids, room);
@@ -221,13 +214,15 @@ static void describe_event(struct record_chain *c, size_t i, uint64_t *ids, size
 
 static bool describe_events(struct record_chain *c, struct error *err)
 {
-    size_t count = record_chain_event_count(c);
-    size_t each = c->sampler.counter_count / count + ids_to_come();
-    c->ids = calloc(each * count, sizeof *c->ids);
+    size_t count = record_chain_event_count(c), used = 0;
+    size_t room = c->sampler.counter_count;
+    c->ids = calloc(room + 1, sizeof *c->ids);
     if (!c->ids)
         return error_memory(err);
-    for (size_t i = 0; i < count; i++)
-        describe_event(c, i, c->ids + i * each, each);
+    for (size_t i = 0; i < count; i++) {
+        describe_event(c, i, c->ids + used, room - used);
+        used += c->events[i].id_count;
+    }
     return true;
 }
 
@@ -239,15 +234,14 @@ static bool has_id(const struct perf_file_event *e, uint64_t id)
     return false;
 }
 
-/* Adds the ids of new counters. Ids of closed counters stay: records contain them. */
+/* The output's head does not have the ids of new counters. */
 static void add_ids(struct record_chain *c, size_t event, uint64_t *room, size_t size)
 {
-    struct perf_file_event *e = &c->events[event];
-    uint64_t *ids = c->ids + (e->ids - c->ids);
-    size_t count = perf_sampler_ids(&c->sampler, event, room, size);
-    for (size_t i = 0; i < count && e->id_count < e->id_room; i++)
+    const struct perf_file_event *e = &c->events[event];
+    size_t count = e->id_count ? perf_sampler_ids(&c->sampler, event, room, size) : 0;
+    for (size_t i = 0; i < count; i++)
         if (!has_id(e, room[i]))
-            ids[e->id_count++] = room[i];
+            record_event_ids_add(&c->event_ids, room[i], e->ids[0]);
 }
 
 /* CPUs came online or went offline. */
@@ -335,6 +329,8 @@ bool record_chain_start(struct record_chain *c, struct record_sink output,
     record_build_ids_deinit(&c->build_ids);
     record_tasks_deinit(&c->tasks);
     record_unwinder_deinit(&c->unwinder);
+    record_event_ids_start(&c->event_ids, layout, next);
+    next = record_event_ids_sink(&c->event_ids);
     if (!put_source_stages(c, &next, err))
         return false;
     if (c->unwinds) {
@@ -364,6 +360,7 @@ void record_chain_close(struct record_chain *c)
     record_build_ids_deinit(&c->build_ids);
     record_tasks_deinit(&c->tasks);
     record_unwinder_deinit(&c->unwinder);
+    record_event_ids_deinit(&c->event_ids);
     free(c->ids);
     c->ids = NULL;
 }
@@ -397,9 +394,8 @@ bool record_chain_drain_sources(struct record_chain *c)
 #define INTERVALS_PER_CPU_CHECK 2
 #define SECONDS_PER_CPU_CHECK 10
 
-bool record_chain_collect(struct record_chain *c, bool *changed)
+bool record_chain_collect(struct record_chain *c)
 {
-    *changed = false;
     c->turns++;
     if (c->settings->jit_maps)
         record_jit_maps_check(c->settings->jit_maps);
@@ -408,10 +404,8 @@ bool record_chain_collect(struct record_chain *c, bool *changed)
     uint64_t turns = c->settings->interval < 1000000000 ? INTERVALS_PER_CPU_CHECK
                                                         : SECONDS_PER_CPU_CHECK;
     if (c->sampler_settings.targets.everyone && c->turns % turns == 0 &&
-        perf_sampler_follow_cpus(&c->sampler)) {
+        perf_sampler_follow_cpus(&c->sampler))
         counters_changed(c);
-        *changed = true;
-    }
     return true;
 }
 

@@ -3,7 +3,7 @@
  * It is the same for a file (session.h) and for live use (live.h).
  *
  *   perf_sampler, sources that collect --> [descent] --> [sampled] --> [build_ids] --> tasks
- *       --> [unwinder] --> [stages of sources] --> counts --> output
+ *       --> [unwinder] --> [stages of sources] --> event_ids --> counts --> output
  *
  * Call open (counters exist, disabled), start (stages exist, the output gets the first
  * records), then record_chain_turn repeatedly. A turn waits until records are
@@ -15,6 +15,7 @@
 #include "os/wait.h"
 #include "record/build_ids.h"
 #include "record/descent.h"
+#include "record/event_ids.h"
 #include "record/event_source.h"
 #include "record/jitter.h"
 #include "record/losses.h"
@@ -58,6 +59,7 @@ struct record_chain {
     struct record_build_ids build_ids;
     struct record_tasks tasks;
     struct record_unwinder unwinder;
+    struct record_event_ids event_ids;
     bool unwinds;
     struct perf_file_event events[RECORD_EVENTS_MAX];
     uint64_t *ids;        /* of the events' counters */
@@ -80,8 +82,8 @@ bool record_chain_open(struct record_chain *c,
                        struct error *err);
 void record_chain_close(struct record_chain *c); /* also if it is all zeros */
 
-/* The events as the output describes them: attributes, names, ids of counters with room
- * for those of CPUs that come. Valid until the chain is closed. */
+/* The events as the output describes them: attributes, names, ids of counters. Valid until the
+ * chain is closed. */
 static inline size_t record_chain_event_count(const struct record_chain *c)
 {
     return c->sampler_settings.events.count;
@@ -108,9 +110,8 @@ struct record_turn record_chain_turn(struct record_chain *c, int milliseconds);
 bool record_chain_drain_sources(struct record_chain *c);
 
 /* Once per interval: drains the sources, checks for JIT maps and for CPUs that came or
- * went. *changed: there are new counters, and c->events has their ids. False if a source
- * fails: c->why. */
-bool record_chain_collect(struct record_chain *c, bool *changed);
+ * went. False if a source fails: c->why. */
+bool record_chain_collect(struct record_chain *c);
 
 /* After the last turn: gives what stages and sources still hold at the time `now`, and a
  * LOST record for what the kernel lost after the last record. */

@@ -160,14 +160,13 @@ uint64_t record_live_deadline(const struct record_live *l)
 
 static bool turn(struct record_live *l, int milliseconds)
 {
-    bool changed;
     int most = drain_ms(l->settings), next = most;
     l->drained[2] = l->drained[1];
     l->drained[1] = l->drained[0];
     l->round_ended = false;
     struct record_turn t = record_chain_turn(&l->chain, milliseconds);
     l->drained[0] = t.drained;
-    bool ok = record_chain_collect(&l->chain, &changed);
+    bool ok = record_chain_collect(&l->chain);
     if (!l->round_ended)
         round_over(l); /* or the last records would wait for later ones */
     l->lost = record_chain_lost(&l->chain);

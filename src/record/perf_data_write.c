@@ -48,12 +48,7 @@ static struct str end_of_round(void)
     return (struct str){(const char *)&record, sizeof record};
 }
 
-static size_t ids_room(const struct perf_file_event *e)
-{
-    return e->id_room > e->id_count ? e->id_room : e->id_count;
-}
-
-/* The attributes, followed by the ids: their positions do not change. */
+/* The attributes, followed by the ids. */
 static void put_events(struct output *o, const struct perf_file_head *head)
 {
     uint64_t ids_at = PERF_FILE_HEADER +
@@ -62,11 +57,11 @@ static void put_events(struct output *o, const struct perf_file_head *head)
         const struct perf_file_event *e = &head->events[i];
         output_bytes(o, (const char *)&e->attr, sizeof e->attr);
         put_section(o, ids_at, e->id_count * sizeof(uint64_t));
-        ids_at += ids_room(e) * sizeof(uint64_t);
+        ids_at += e->id_count * sizeof(uint64_t);
     }
     for (size_t i = 0; i < head->event_count; i++)
-        for (size_t k = 0; k < ids_room(&head->events[i]); k++)
-            put_u64(o, k < head->events[i].id_count ? head->events[i].ids[k] : 0);
+        for (size_t k = 0; k < head->events[i].id_count; k++)
+            put_u64(o, head->events[i].ids[k]);
 }
 
 /* Readers reject a file without records. The features are not in the file while it grows;
@@ -86,7 +81,7 @@ static void put_head(struct perf_data_writer *w, const struct perf_file_head *he
     uint64_t attrs_size = head->event_count * attr_size;
     uint64_t id_count = 0, bits[4];
     for (size_t i = 0; i < head->event_count; i++)
-        id_count += ids_room(&head->events[i]);
+        id_count += head->events[i].id_count;
     w->features_at = PERF_FILE_HEADER + attrs_size + id_count * sizeof(uint64_t);
     w->records_at = (w->features_at + w->features.bodies.used + 7) & ~(uint64_t)7;
     output_str(o, STR("PERFILE2"));
@@ -293,19 +288,6 @@ static void round_over(void *context)
 struct record_sink perf_data_writer_sink(struct perf_data_writer *w)
 {
     return (struct record_sink){w, take, round_over};
-}
-
-bool perf_data_writer_write_ids(struct perf_data_writer *w, struct error *err)
-{
-    struct output o = OUTPUT_BUFFER;
-    if (w->is_stream)
-        return true; /* readers take unknown ids for those of the first event */
-    put_events(&o, w->head);
-    bool ok = o.failed ? error_memory(err)
-                       : os_data_file_write(w->file, PERF_FILE_HEADER,
-                                            output_contents(&o), err);
-    output_deinit(&o);
-    return ok || stop(w, err);
 }
 
 bool perf_data_writer_flush(struct perf_data_writer *w, struct error *err)

@@ -42,10 +42,6 @@ void perf_data_writer_deinit(struct perf_data_writer *w); /* also if it is all z
 
 struct record_sink perf_data_writer_sink(struct perf_data_writer *w);
 
-/* Writes ids of counters that were added to the head's events, before records with these ids are
- * given. */
-bool perf_data_writer_write_ids(struct perf_data_writer *w, struct error *err);
-
 /* Writes everything that was given to the file. */
 bool perf_data_writer_flush(struct perf_data_writer *w, struct error *err);
 

@@ -18,7 +18,6 @@ struct perf_file_event {
     size_t id_count;
     size_t members;    /* other events in the group that it leads */
     const char *group; /* the group's name; NULL or "": none */
-    size_t id_room;    /* room for later ones: perf_data_writer_write_ids */
 };
 
 struct record_jit_maps;

@@ -269,7 +269,7 @@ static bool open_files(struct record_session *s, struct error *err)
     const struct record_settings *set = s->settings;
     size_t count = record_chain_event_count(&s->chain);
     s->single = s->chain.events[0]; /* records of one event have no id */
-    s->single.id_count = s->single.id_room = 0;
+    s->single.id_count = 0;
     s->head = (struct perf_file_head){.events = count == 1 ? &s->single : s->chain.events,
                                       .event_count = count,
                                       .command = set->words,
@@ -399,10 +399,8 @@ static bool collect(struct record_session *s, const struct record_turn *t)
 {
     struct error ignored; /* the writer has stored it */
     struct perf_data_writer *w = record_files_writer(&s->files);
-    bool changed;
     s->collections++;
-    if (!record_chain_collect(&s->chain, &changed) ||
-        (changed && !perf_data_writer_write_ids(w, &ignored)))
+    if (!record_chain_collect(&s->chain))
         return false;
     report_progress(s);
     if (!perf_data_writer_flush(w, &ignored) ||

@@ -280,10 +280,13 @@ def check_hotplug(report, folder):
     if "STOKE_HOTPLUG" not in os.environ or not os.access(ONLINE, os.W_OK):
         report.skip(name, "STOKE_HOTPLUG=1 takes one offline for a moment")
         return
-    for how in (["-e", "cpu-clock,page-faults"], ["-e", "cpu-clock", "--bpf"]):
+    for how in (["-e", "cpu-clock,page-faults"], ["-e", "cpu-clock", "--bpf"],
+                ["-e", "cpu-clock", "--off-cpu"], ["-e", "cpu-clock", "--off-cpu", "-o", "-"]):
         path = os.path.join(folder, "hotplug.data")
-        recorder = subprocess.Popen([tap.STOKE, "record", "-q", "-a", "-F", "499", "-g", "fp",
-                                     *how, "-o", path, "--duration", "7"])
+        with open(path, "wb") as stream:
+            recorder = subprocess.Popen(
+                [tap.STOKE, "record", "-q", "-a", "-F", "499",
+                 *(how if "-o" in how else [*how, "-o", path]), "--duration", "7"], stdout=stream)
         time.sleep(1.5)
         try:
             for value in ("0", "1"):
@@ -294,11 +297,14 @@ def check_hotplug(report, folder):
             with contextlib.suppress(OSError), open(ONLINE, "w", encoding="ascii") as file:
                 file.write("1")
         recorder.wait()
-        lines = recording.stoke("script", "-q", "-G", "-F", "cpu,time", path).splitlines()
+        done = tap.run([tap.STOKE, "script", "-G", "-F", "cpu,time,event", path])
+        lines = [line for line in done[1].decode().splitlines() if "cpu-clock" in line]
         times = [float(line.split()[1].rstrip(":")) for line in lines if "[001]" in line]
         later = sum(t > gone + 3.5 for t in times)
-        report.result(f"{name}: {' '.join(how)}",
-                      "" if later > 200 else f"{later} samples of {len(times)} after it")
+        why = "" if later > 200 else f"{later} samples of {len(times)} after it"
+        if b"unknown event" in done[2]:
+            why = done[2].decode()
+        report.result(f"{name}: {' '.join(how)}", why)
 
 
 # --- Users without rights ----------------------------------------------------------------
