@@ -255,6 +255,18 @@ int64_t os_process_own_pid(int64_t pid)
     return own <= INT64_MAX ? (int64_t)own : pid;
 }
 
+void *os_pages_get(size_t size)
+{
+    void *pages =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+void os_pages_free(void *pages, size_t size)
+{
+    munmap(pages, size);
+}
+
 struct str os_vdso(void)
 {
     const char *begin = (const char *)getauxval(AT_SYSINFO_EHDR);

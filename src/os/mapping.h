@@ -67,6 +67,11 @@ void os_mapping_release(const struct os_mapping *m);
 bool os_cache_open(struct os_mapping *m, const char *path);
 bool os_cache_write(const char *path, struct str bytes);
 
+/* Memory of whole pages, zeroed; NULL if there is none. Unlike memory of malloc, it is always given
+ * back to the system when it is freed. */
+void *os_pages_get(size_t size);
+void os_pages_free(void *pages, size_t size);
+
 /* The user id of a process; false if there is no such process. */
 bool os_process_owner(int64_t pid, uint32_t *owner);
 

@@ -29,8 +29,10 @@
 /* A round ends after this number of bytes, so that the queues get their space back. */
 #define ROUND_BYTES MB
 
-/* Copies of records that wait for the stages: as large as all rings, and at least that. */
-#define QUEUES_LEAST (32 * MB)
+/* Copies of records that wait for the stages: five eighths of all rings, and at least that. Copies
+ * have only the part of a dump that has content. With this size the whole recorder needs less than
+ * 64 MB on a small machine. */
+#define QUEUES_LEAST (20 * MB)
 
 /* --- Attributes -------------------------------------------------------------------- */
 
@@ -561,7 +563,7 @@ bool perf_sampler_open(struct perf_sampler *s,
                                      event_fields(settings));
     s->layout.registers = (size_t)__builtin_popcountll(USER_REGISTERS);
     s->ring_size = choose_ring_size(settings);
-    size_t rings = s->ring_size * os_cpus_possible();
+    size_t rings = s->ring_size * os_cpus_possible() / 8 * 5;
     if (!ring_copier_init(&s->copier, &s->layout,
                           rings > QUEUES_LEAST ? rings : QUEUES_LEAST, err) ||
         !os_wait_watch(wait, ring_copier_fd(&s->copier), err))

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/ring_copier.h"
 #include "os/machine.h"
+#include "os/mapping.h"
 #include "os/rights.h"
 #include <errno.h>
 #include <stdlib.h>
 
-#define CHUNK ((size_t)128 << 10) /* at least a record */
-#define SPARE_MOST 8              /* chunks that are not given back to the system */
+#define CHUNK_PAGES ((size_t)128 << 10) /* a chunk with its head: whole pages */
+#define CHUNK (CHUNK_PAGES - 2 * sizeof(uint64_t)) /* at least a record */
+#define SPARE_MOST 24 /* chunks that are not given back to the system */
 
 /* A part of a queue: whole records. */
 struct ring_chunk {
     struct ring_chunk *next;
-    size_t used;
+    uint64_t used;
     char bytes[CHUNK];
 };
+_Static_assert(sizeof(struct ring_chunk) == CHUNK_PAGES, "whole pages");
 
 struct copied_ring {
     struct copied_ring *next;
@@ -37,7 +40,7 @@ static struct ring_chunk *take_chunk(struct ring_copier *c)
         c->spare = chunk->next;
         c->spare_count--;
     } else {
-        chunk = malloc(sizeof *chunk);
+        chunk = os_pages_get(sizeof *chunk);
     }
     if (chunk) {
         chunk->next = NULL;
@@ -49,7 +52,7 @@ static struct ring_chunk *take_chunk(struct ring_copier *c)
 static void give_chunk(struct ring_copier *c, struct ring_chunk *chunk)
 {
     if (c->spare_count >= SPARE_MOST) {
-        free(chunk);
+        os_pages_free(chunk, sizeof *chunk);
         return;
     }
     chunk->next = c->spare;
@@ -93,9 +96,10 @@ static size_t most_of_dump(const struct ring_copier *c)
                          : LEAST_OF_DUMP;
 }
 
+/* An eighth more is for records that are needed to name samples. */
 static bool is_full(const struct ring_copier *c, bool sample)
 {
-    return c->bytes >= (sample ? c->limit : 2 * c->limit);
+    return c->bytes >= (sample ? c->limit : c->limit + c->limit / 8);
 }
 
 static void put_size(char *record, size_t size)
@@ -264,7 +268,7 @@ void ring_copier_deinit(struct ring_copier *c)
         ring_copier_remove(c, c->rings);
     for (struct ring_chunk *next; c->spare; c->spare = next) {
         next = c->spare->next;
-        free(c->spare);
+        os_pages_free(c->spare, sizeof *c->spare);
     }
     os_wait_deinit(&c->changes);
     os_wake_deinit(&c->ended);

@@ -7,7 +7,8 @@
  * content are copied. All queues hold a limited number of bytes. While they fill up, dumps become
  * shorter: a truncated stack is better than none. When they are full, samples are dropped and
  * counted, and a record of type PERF_LOST shows when. Other records (processes, mappings) are few
- * and needed to name samples: they have as much room again.
+ * and needed to name samples: they have an eighth more. The memory of the queues goes back to the
+ * system when they are empty.
  *
  * Among thousands of threads with work, the reader's share of a CPU is too small to empty the
  * queues. From an eighth of the limit on, the reader runs before other threads, until they are

@@ -289,6 +289,34 @@ static void full_queues_shorten_dumps_before_they_drop(void **state)
     ring_copier_deinit(&copier);
 }
 
+/* Names, and switches of threads, of which there are many. */
+static void other_records_have_a_limit_too(void **state)
+{
+    struct kernel k;
+    struct seen seen = {0};
+    struct error err;
+    struct record_maker m;
+    const size_t limit = 256 << 10;
+    (void)state;
+    begin_test(limit);
+    open_kernel(&k);
+    m.layout = &layout;
+    assert_true(ring_copier_start(&copier, &err));
+    for (uint64_t i = 1; i <= 20000; i++) {
+        struct record name = record_make_name(&m, 7, 7, STR("a"), i);
+        write_ring(&k, name.bytes.ptr, name.bytes.len);
+    }
+    ring_copier_begin(&copier);
+    assert_true(copier.bytes > limit);
+    assert_true(copier.bytes < limit + limit / 8 + 256);
+    read_ring(&k, &seen);
+    ring_copier_release(&copier);
+    assert_int_equal(copier.bytes, 0);
+    assert_int_equal(seen.names + ring_copier_counts(&copier).dropped, 20000);
+    close_kernel(&k);
+    ring_copier_deinit(&copier);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +325,7 @@ int main(void)
         cmocka_unit_test(a_reader_that_waits_loses_nothing),
         cmocka_unit_test(a_reader_that_falls_behind_runs_first),
         cmocka_unit_test(full_queues_shorten_dumps_before_they_drop),
+        cmocka_unit_test(other_records_have_a_limit_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
