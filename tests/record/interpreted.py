@@ -5,7 +5,9 @@ import collections
 import math
 import os
 import shutil
+import signal
 import subprocess
+import time
 
 import tap
 
@@ -113,6 +115,43 @@ def check_outside(report, interpreters, folder, known, why_wrong, *words):
         if not why:
             break
     report.result(name, why)
+
+
+def cpu_time(pid):
+    """Seconds of CPU time that the process has used."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        words = file.read().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def record_process(interpreters, folder, pid):
+    """Records a process that runs until it has used a second of CPU time: what `record` returns."""
+    path = os.path.join(folder, "running.data")
+    if os.path.exists(path):
+        os.remove(path)
+    with subprocess.Popen([tap.STOKE, "record", "-q", "--interpreters", interpreters, "-o", path,
+                           "-F", "499", "-p", str(pid)], stderr=subprocess.PIPE) as recorder:
+        while recorder.poll() is None and not (os.path.exists(path) and os.path.getsize(path)):
+            time.sleep(0.02)
+        end = cpu_time(pid) + 1
+        while recorder.poll() is None and cpu_time(pid) < end:
+            time.sleep(0.02)
+        recorder.send_signal(signal.SIGINT)
+        _, err = recorder.communicate(timeout=tap.TIMEOUT)
+    return path, f"status {recorder.returncode}: {err.decode()[-600:]}" if recorder.returncode else ""
+
+
+def check_process(report, interpreters, folder, pid, is_known, least=0.9):
+    """A process that runs already: at least that part of the samples has stacks that are known. A
+    recorder that waits for a CPU finds the interpreter late; then it is tried again."""
+    for _ in range(RECORDINGS):
+        data, failed = record_process(interpreters, folder, pid)
+        found = stacks(data)
+        total, known = sum(found.values()), sum(n for stack, n in found.items() if is_known(stack))
+        why = failed or ("" if total and known >= least * total else f"{known} of {total} samples")
+        if not why:
+            break
+    report.result("a process that runs already", why)
 
 
 def may_trace():

@@ -12,7 +12,8 @@ import tempfile
 
 import cpython
 import tap
-from interpreted import WITHOUT_RIGHTS, can_drop_rights, count_wrong, record, record_shares, stacks
+from interpreted import (WITHOUT_RIGHTS, can_drop_rights, check_process, count_wrong, record, record_shares,
+                         stacks)
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_shares.py")
 SHARES = {"takes_50": 0.50, "takes_30": 0.30, "takes_15": 0.15, "takes_5": 0.05}
@@ -67,14 +68,9 @@ def check_python(report, folder, path, name):
 def check_running(report, folder, path):
     """A process that runs already."""
     with subprocess.Popen([path, PROGRAM, "100000", "2", str(DEPTH)]) as process:
-        data, failed = record("python", folder, "-F", "499", "--duration", "1",
-                              "-p", str(process.pid))
+        check_process(report, "python", folder, process.pid,
+                      lambda stack: functions(stack)[:1] in (["<module>"], ["below"]))
         process.kill()
-    found = stacks(data)
-    total = sum(found.values())
-    known = sum(n for stack, n in found.items() if functions(stack)[:1] in (["<module>"], ["below"]))
-    report.result("a process that runs already", failed or
-                  ("" if total and known >= 0.9 * total else f"{known} of {total} samples"))
 
 
 def check_outside(report, folder, path):

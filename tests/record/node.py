@@ -11,7 +11,8 @@ import subprocess
 import tempfile
 
 import tap
-from interpreted import WITHOUT_RIGHTS, can_drop_rights, may_trace, record, record_shares, stacks, wrong_stacks
+from interpreted import (WITHOUT_RIGHTS, can_drop_rights, check_process, may_trace, record, record_shares, stacks,
+                         wrong_stacks)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "node_shares.js")
@@ -87,13 +88,8 @@ def check_running(report, folder, program):
     with subprocess.Popen([NODE, program, "100000", "1", str(DEPTH)],
                           stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        data, failed = record("node", folder, "-F", "499", "--duration", "1",
-                              "-p", str(process.pid))
+        check_process(report, "node", folder, process.pid, lambda stack: BELOW in stack, least=0.8)
         process.kill()
-    found = stacks(data)
-    total, known = sum(found.values()), sum(n for stack, n in found.items() if BELOW in stack)
-    report.result("a process that runs already", failed or
-                  ("" if total and known >= 0.8 * total else f"{known} of {total} samples"))
 
 
 def check_only(report, folder, program):

@@ -12,7 +12,7 @@ import tempfile
 import time
 
 import tap
-from interpreted import check_outside, may_trace, record, record_shares, stacks, wrong_stacks
+from interpreted import check_outside, check_process, may_trace, record, record_shares, stacks, wrong_stacks
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "php_shares.php")
@@ -80,12 +80,8 @@ def check_shares(report, folder):
 def check_running(report, folder):
     with subprocess.Popen([*PHP, PROGRAM, "100000", str(DEPTH)], stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        data, failed = record("php", folder, "-F", "499", "--duration", "1", "-p", str(process.pid))
+        check_process(report, "php", folder, process.pid, lambda stack: BELOW in stack)
         process.kill()
-    found = stacks(data)
-    total, known = sum(found.values()), sum(n for stack, n in found.items() if BELOW in stack)
-    report.result("a process that runs already", failed or
-                  ("" if total and known >= 0.9 * total else f"{known} of {total} samples"))
 
 
 def check_only(report, folder):
