@@ -161,6 +161,15 @@ bool os_cgroup_find(enum os_cgroup_kind kind, const char *name, const char *root
     return s.found == 1 || not_one_group(&s, err);
 }
 
+struct str os_cgroup_read(int cgroup, const char *name, char *room, size_t size)
+{
+    int fd = openat(cgroup, name, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, room, size);
+    if (fd >= 0)
+        close(fd);
+    return (struct str){room, got > 0 ? (size_t)got : 0};
+}
+
 void os_cgroup_close(int cgroup)
 {
     if (cgroup > 0)

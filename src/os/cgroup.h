@@ -22,6 +22,10 @@ enum os_cgroup_kind {
  * is none, or if there are several. */
 bool os_cgroup_find(enum os_cgroup_kind kind, const char *name, const char *root,
                     char *path, size_t size, struct error *err);
+
+/* Reads a small file of an open control group, as os_read_text. */
+struct str os_cgroup_read(int cgroup, const char *name, char *room, size_t size);
+
 void os_cgroup_close(int cgroup); /* 0 and -1 are allowed and do nothing */
 
 #endif

@@ -124,13 +124,15 @@ const char *record_jit_maps_problem(const struct record_jit_maps *m, uint64_t *c
     return first;
 }
 
-uint64_t record_jit_maps_count(const struct record_jit_maps *m, uint32_t *counts,
-                               uint32_t limit)
+uint64_t record_jit_maps_count(const struct record_jit_maps *m, bool written,
+                               uint32_t *counts, uint32_t limit)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < m->count; i++) {
-        uint32_t pid = m->items[i].pid;
-        if (!m->items[i].written || pid >= limit)
+        const struct jit_map *j = &m->items[i];
+        uint32_t pid = j->pid;
+        bool known = j->file >= 0 || (j->java && java_map_text(j->java).len);
+        if (!(written ? j->written : known && !j->written) || pid >= limit)
             continue;
         sum += counts[pid];
         counts[pid] = 0;

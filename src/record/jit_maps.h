@@ -33,10 +33,10 @@ void record_jit_maps_write(struct record_jit_maps *m, struct output *out);
  * valid until the next call of another function. */
 const char *record_jit_maps_problem(const struct record_jit_maps *m, uint64_t *count);
 
-/* Adds up the counts, by process id, of the processes whose maps were written, and sets them
- * to 0. Returns the sum. */
-uint64_t record_jit_maps_count(const struct record_jit_maps *m, uint32_t *counts,
-                               uint32_t limit);
+/* Adds up the counts, by process id, of the processes whose maps were written (`written`), or are
+ * known and were not, because a stream has none. Sets them to 0. Returns the sum. */
+uint64_t record_jit_maps_count(const struct record_jit_maps *m, bool written,
+                               uint32_t *counts, uint32_t limit);
 
 void record_jit_maps_deinit(struct record_jit_maps *m); /* also if it is all zeros */
 

@@ -16,7 +16,9 @@ struct record_stack_report {
     uint64_t switched; /* truncated: the callers are on another stack, not in the dump */
     uint64_t no_unwind_information;
     struct unwind_gaps unwind_gaps; /* these, by file */
-    uint64_t jit_named;    /* end in a JIT's code whose perf map is in the recording */
+    uint64_t jit_named; /* end in a JIT's code whose perf map is in the recording */
+    uint64_t
+        jit_left_out; /* the same, but the recording is a stream, which has no maps */
     uint64_t unknown_code; /* end in code of no file, without a perf map */
     uint64_t java_unnamed; /* JVMs that did not name the code that they compiled, */
     const char *java_why;  /* and the reason of one */
@@ -58,13 +60,14 @@ struct record_report {
     int command_status;   /* as a shell reports it, once the command has ended */
     bool command_stopped; /* it still ran at the end, and was asked to end */
 
-    /* The CPU time that the command used, ns, of user code only if the event is; and the samples
+    /* The CPU time that the targets used, ns, of user code only if the event is; and the samples
      * per second of it. 0: not known, or the samples are not of all of it. */
-    uint64_t command_time;
-    uint32_t command_rate;
+    uint64_t used_time;
+    uint32_t used_rate;
     bool
         undersampled; /* less of it was sampled, by more than chance and losses explain */
-    bool of_cpus;     /* by counters of CPUs (perf_sampler.h) */
+    bool
+        of_cpus; /* by counters of CPUs (perf_sampler.h), or the machine or a group is recorded */
 };
 
 #endif

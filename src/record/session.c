@@ -3,6 +3,7 @@
 #include "os/machine.h"
 #include "os/rights.h"
 #include "record/chain.h"
+#include "record/used_time.h"
 #include <stdlib.h>
 
 #define MS ((uint64_t)1000000)
@@ -24,6 +25,7 @@ struct record_session {
     struct os_child child;
     struct record_targets targets; /* from the settings, or the child */
     uint32_t child_tid;
+    struct record_used_time used_time;
     struct record_jit_maps jit_maps;
     struct record_files_settings files_settings; /* from the settings, and the owner */
     struct record_files files;
@@ -36,8 +38,9 @@ struct record_session {
     uint64_t end_at;       /* ns; 0: no limit */
     uint64_t collect_at,
         files_due; /* time of the next collection; the next time at which a file may be due */
-    uint64_t jit_named; /* stacks of processes whose perf map is in the file */
-    bool requested;     /* the recording ended by a signal, or by the settings */
+    /* stacks of processes whose perf map is in the file, or is not because it is a stream */
+    uint64_t jit_named, jit_left_out;
+    bool requested; /* the recording ended by a signal, or by the settings */
     bool command_stopped;
     struct record_report closed; /* after it is closed */
     bool is_closed;
@@ -55,7 +58,7 @@ static bool records_command(const struct record_session *s)
 static void report_stacks(const struct record_session *s, struct record_stack_report *r)
 {
     const struct unwinder_counts *u = &s->chain.unwinder.counts;
-    uint64_t unnamed = u->no_file - s->jit_named;
+    uint64_t unnamed = u->no_file - s->jit_named - s->jit_left_out;
     uint64_t interpreted = record_chain_interpreted_code(&s->chain);
     *r = (struct record_stack_report){
         .unwound = u->stacks,
@@ -64,6 +67,7 @@ static void report_stacks(const struct record_session *s, struct record_stack_re
         .no_unwind_information = u->broken,
         .unwind_gaps = u->gaps,
         .jit_named = s->jit_named,
+        .jit_left_out = s->jit_left_out,
         .unknown_code = unnamed > interpreted ? unnamed - interpreted : 0,
         .deep = s->chain.counts.deep,
         .frames_most = s->chain.frames_most,
@@ -108,24 +112,38 @@ static bool is_undersampled(double samples, double expected)
            samples < NOTABLE_SHARE * expected;
 }
 
-/* The CPU time of a command that ended, if all of it was sampled at a rate. */
+/* Whether the CPU time of the targets is known. That of a command is that of its processes that
+ * ended. */
+static bool used_time(const struct record_session *s, bool user_only, uint64_t *time)
+{
+    const struct os_child *c = &s->child;
+    if (!records_command(s)) { /* these are not divided */
+        *time = user_only ? 0 : record_used_time(&s->used_time);
+        return *time != 0;
+    }
+    *time = c->user_time + (user_only ? 0 : c->kernel_time);
+    return c->ended && !s->command_stopped && s->settings->delay == 0 &&
+           !s->chain.sampler_settings.targets.cpus &&
+           !s->chain.sampler_settings.targets.alone;
+}
+
+/* The CPU time of the targets, if all of it was sampled at a rate. */
 static void report_time(const struct record_session *s, struct record_report *r)
 {
     const struct perf_sampler_settings *set = &s->chain.sampler_settings;
     const struct record_event *e = &set->events.items[0];
-    bool whole = records_command(s) && s->child.ended && !s->command_stopped &&
-                 s->settings->delay == 0 && !set->targets.cpus && !set->targets.alone &&
-                 !s->chain.failed && !writer_failed(s);
     uint32_t rate = e->rate ? e->rate : e->period ? 0 : set->rate;
-    r->of_cpus = s->chain.sampler.of_cpus;
-    if (!whole || rate == 0 || rate > PERF_SAMPLER_OF_CPUS_RATE ||
-        set->events.count != 1 || !perf_sampler_counts_time(e) || r->throttled ||
-        (e->exclude & PERF_FLAG_EXCLUDE_USER))
+    uint64_t used;
+    r->of_cpus = s->chain.sampler.of_cpus || set->targets.everyone;
+    if (s->chain.failed || writer_failed(s) || rate == 0 ||
+        rate > PERF_SAMPLER_OF_CPUS_RATE || set->events.count != 1 ||
+        !perf_sampler_counts_time(e) || r->throttled ||
+        (e->exclude & PERF_FLAG_EXCLUDE_USER) || !used_time(s, r->user_only, &used))
         return;
-    r->command_time = s->child.user_time + (r->user_only ? 0 : s->child.kernel_time);
-    r->command_rate = rate;
-    r->undersampled = is_undersampled((double)(r->samples + r->lost),
-                                      (double)r->command_time / 1e9 * rate);
+    r->used_time = used;
+    r->used_rate = rate;
+    r->undersampled = is_undersampled((double)(r->samples - r->idle + r->lost),
+                                      (double)used / 1e9 * rate);
 }
 
 void record_session_report(const struct record_session *s, struct record_report *r)
@@ -315,6 +333,8 @@ bool record_session_open(struct record_session *s, struct error *err)
         !record_chain_start(&s->chain, output, err))
         return false;
     s->cpus = s->chain.sampler.ring_count;
+    if (!records_command(s))
+        record_used_time_open(&s->used_time, &s->targets);
     return perf_data_writer_flush(record_files_writer(&s->files), err);
 }
 
@@ -348,12 +368,19 @@ static uint64_t next_collection(const struct record_session *s, uint64_t now)
     return due && due < next ? due : next;
 }
 
+static void enable(struct record_session *s)
+{
+    if (!records_command(s))
+        record_used_time_start(&s->used_time);
+    perf_sampler_enable(&s->chain.sampler); /* takes a while for many threads */
+}
+
 bool record_session_start(struct record_session *s, struct error *err)
 {
     const struct record_settings *set = s->settings;
     drop_rights(s, false);
     if (set->delay == 0)
-        perf_sampler_enable(&s->chain.sampler); /* takes a while for many threads */
+        enable(s);
     s->began = os_clock_monotonic();
     s->enable_at = set->delay ? s->began + set->delay : 0;
     s->end_at = set->duration ? s->began + set->duration + set->delay : 0;
@@ -410,11 +437,21 @@ static bool collect(struct record_session *s, const struct record_turn *t)
     return true;
 }
 
+/* Samples after the end of the requested time are dropped: the CPU time that is read much later
+ * cannot be compared. */
+static bool ends_late(const struct record_session *s)
+{
+    return s->end_at && s->ended > s->end_at &&
+           s->ended - s->end_at > (s->end_at - s->began) / 20;
+}
+
 /* No more samples follow: stages output the records that they hold. */
 static void end(struct record_session *s)
 {
     perf_sampler_disable(&s->chain.sampler);
     s->ended = os_clock_monotonic();
+    if (!records_command(s) && s->enable_at == 0 && !ends_late(s))
+        record_used_time_stop(&s->used_time);
     if (s->end_at && s->end_at < s->ended)
         s->ended = s->end_at;
     record_chain_finish(&s->chain, s->ended);
@@ -435,7 +472,7 @@ static bool turn(struct record_session *s, int milliseconds)
     if (t.now >= s->collect_at)
         ends |= !collect(s, &t);
     if (s->enable_at && t.now >= s->enable_at) {
-        perf_sampler_enable(&s->chain.sampler);
+        enable(s);
         s->enable_at = 0;
     }
     if (ends)
@@ -514,10 +551,10 @@ static void note_time(struct record_session *s)
 {
     struct record_report r;
     record_session_report(s, &r);
-    if (!r.undersampled)
+    if (!r.undersampled || s->settings->files.rotate)
         return;
-    s->head.sampled_time = r.samples * 1000000000 / r.command_rate;
-    s->head.used_time = r.command_time;
+    s->head.sampled_time = (r.samples - r.idle) * 1000000000 / r.used_rate;
+    s->head.used_time = r.used_time;
 }
 
 bool record_session_finish(struct record_session *s, struct error *err)
@@ -525,8 +562,10 @@ bool record_session_finish(struct record_session *s, struct error *err)
     perf_sampler_close(&s->chain.sampler);
     note_time(s);
     bool ok = record_files_finish(&s->files, err);
-    s->jit_named = record_jit_maps_count(&s->jit_maps, s->chain.unwinder.no_file_of,
-                                         s->chain.unwinder.pid_limit);
+    const struct record_unwinder *u = &s->chain.unwinder;
+    s->jit_named = record_jit_maps_count(&s->jit_maps, true, u->no_file_of, u->pid_limit);
+    s->jit_left_out =
+        record_jit_maps_count(&s->jit_maps, false, u->no_file_of, u->pid_limit);
     if (ok && s->chain.failed) {
         *err = s->chain.why;
         ok = false;
@@ -546,6 +585,7 @@ bool record_session_close(struct record_session *s, struct error *err)
     record_session_report(s, &s->closed);
     s->is_closed = true;
     record_chain_close(&s->chain);
+    record_used_time_close(&s->used_time);
     os_wait_deinit(&s->wait);
     return record_files_close(&s->files, err);
 }

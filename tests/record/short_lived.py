@@ -4,6 +4,7 @@
 one where the kernel lets stoke open counters of CPUs. Elsewhere, the summary says what is missing.
 perf record's result is printed beside it."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -110,6 +111,49 @@ def check_others_removed(folder, program, *more):
         fails("samples of the other program are in the recording")
 
 
+@contextlib.contextmanager
+def paranoid(value):
+    with open(PARANOID, encoding="ascii") as file:
+        was = file.read()
+    try:
+        with open(PARANOID, "w", encoding="ascii") as file:
+            file.write(value)
+        yield
+    finally:
+        with open(PARANOID, "w", encoding="ascii") as file:
+            file.write(was)
+
+
+def as_nobody(*words):
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *words]
+
+
+def check_nobody_process(folder, program):
+    """The same for -p: 300 threads that run for 1 ms at a time."""
+    shutil.copy(tap.STOKE, folder)
+    os.chmod(folder, 0o777)
+    path = os.path.join(folder, "x.data")
+    if os.path.exists(path):
+        os.remove(path)
+    with paranoid("1"):  # kernel code is sampled, too: its time is not separate
+        child = subprocess.Popen(as_nobody(program, "threads", "300", "4"), stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE)
+        child.stdout.readline()
+        words = recorder(folder, "-e", "cpu-clock", "-p", str(child.pid), rate=99)
+        words[0] = os.path.join(folder, "stoke")
+        stoke = subprocess.Popen(as_nobody(*words), stderr=subprocess.PIPE, text=True)
+        while stoke.poll() is None and not os.path.exists(path):
+            time.sleep(0.01)
+        child.stdin.write(b"\n")
+        child.stdin.close()
+        used = float(child.stdout.readline())
+        child.wait()
+        err = stoke.communicate(timeout=tap.TIMEOUT)[1]
+    found = re.search(r"sampled (\d[\d.]*) s of (\d[\d.]*) s CPU time: threads that run", err)
+    if not found or not 0.7 * used < float(found[2]) < 1.3 * used + 0.1:
+        fails(f"used {used:.3f} s\n{err}")
+
+
 def check_nobody(folder, program):
     """Without rights: the summary says what is missing."""
     was = open(PARANOID, encoding="ascii").read()
@@ -175,6 +219,8 @@ def main():
         if shutil.which("setpriv") and os.access(PARANOID, os.W_OK):
             cases.append(("without rights, the summary states the difference",
                           lambda: check_nobody(folder, program)))
+            cases.append(("without rights, the same of -p",
+                          lambda: check_nobody_process(folder, program)))
         for name, check in cases:
             try:
                 check()

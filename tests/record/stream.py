@@ -3,9 +3,11 @@
 """stoke record -o -: what a pipe contains, as stoke and perf read it; a reader that ends early."""
 
 import os
+import platform
 import re
 import shutil
 import subprocess
+import tempfile
 
 import tap
 
@@ -72,6 +74,28 @@ def check_closed():
         fails("another reason is reported\n" + err)
 
 
+def check_jit():
+    """A pipe has no names of JIT code, which is reported; a file has them without the perf map."""
+    if platform.machine() != "x86_64" or not shutil.which("cc"):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        program, data = os.path.join(folder, "jit"), os.path.join(folder, "jit.data")
+        source = os.path.join(tap.SOURCE_ROOT, "tests", "record", "jit.c")
+        tap.output(["cc", "-O1", "-o", program, source])
+        words = [tap.STOKE, "record", "-F", "499", "-o"]
+        status, stream, err = tap.run([*words, "-", program])
+        path = re.search(r"/tmp/perf-\d+\.map", err.decode())
+        named = tap.run([tap.STOKE, "fold", "-"], input=stream)[1]
+        if path:
+            os.remove(path[0])
+        if status or b"in JIT code, whose names are not in a pipe" not in err or b"jitted" not in named:
+            fails(f"status {status}\n{err.decode()}\n{named.decode()}")
+        _, _, err = tap.run([*words, data, program, "remove"])
+        named = tap.output([tap.STOKE, "fold", data])
+        if b"the recording contains its names" not in err or "jitted" not in named:
+            fails(f"{err.decode()}\n{named}")
+
+
 def check_terminal():
     leader, terminal = os.openpty()
     process = subprocess.run([tap.STOKE, "record", "-o", "-", "true"], stdout=terminal,
@@ -88,7 +112,8 @@ def main():
         report.skip("streams", "nothing can be recorded")
         report.done()
     tests = [(name, lambda words=words: check_case(words)) for name, words in CASES.items()]
-    tests += [("a reader that ends early", check_closed), ("a terminal", check_terminal)]
+    tests += [("a reader that ends early", check_closed), ("a terminal", check_terminal),
+              ("code of a JIT", check_jit)]
     for name, check in tests:
         if "tracepoint" in name and os.geteuid() != 0:
             report.skip(name, "tracepoints need root")

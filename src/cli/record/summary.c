@@ -79,6 +79,11 @@ static void print_stacks(const struct record_report *r)
         message_note("no names of compiled code from %llu Java virtual machine%s: %s",
                      (unsigned long long)s->java_unnamed, s->java_unnamed == 1 ? "" : "s",
                      s->java_why);
+    if (is_notable(s->jit_left_out, s->unwound, &share))
+        message_note(
+            "%.1f%% of stacks end in JIT code, whose names are not in a pipe: read it "
+            "here while /tmp/perf-PID.map exists, or record to a file (-o FILE)",
+            share);
     if (is_notable(s->unknown_code, s->unwound, &share))
         message_note("%.1f%% of stacks end in unknown code that is in no file: JIT code "
                      "without /tmp/perf-PID.map",
@@ -128,7 +133,7 @@ static void print_source_cautions(const struct record_report *r)
 static void print_undersampled(const struct record_report *r)
 {
     message_note("sampled %.2f s of %.2f s CPU time%s",
-                 (double)r->samples / r->command_rate, (double)r->command_time / NS,
+                 (double)(r->samples - r->idle) / r->used_rate, (double)r->used_time / NS,
                  r->of_cpus ? ": the machine was too busy, another user of the counters "
                               "had priority, or programs ran with other rights (setuid)"
                             : ": threads that run for less than a sampling period are "
