@@ -117,7 +117,7 @@ static void write_task_titles(const struct top_view *v, size_t columns,
     const char *of = live_groups[v->request.by];
     size_t taken = 2 + strlen(of) + (sort == LIVE_BY_NAME);
     output_format(out, "%8s%8s%8s    %s%s", cpu + (sort != LIVE_BY_SELF),
-                  "*ready" + (sort != LIVE_BY_READY), "*waits" + (sort != LIVE_BY_WAITS),
+                  &"*ready"[sort != LIVE_BY_READY], &"*waits"[sort != LIVE_BY_WAITS],
                   sort == LIVE_BY_NAME ? "*" : "", of);
     top_blanks(out, rest - counts > taken ? rest - counts - taken : 0);
     output_text(out, "  id, parts");
