@@ -220,8 +220,7 @@ static const char *const help_lines[] = {
     "d  k         show only the module of the row; only the kernel; again: all",
     "/            only functions and modules with ... in their names; Escape: all",
     "K  U         hide kernel functions, user functions",
-    "o            next sort order: self, total, function, module; cpu, ready, waits, "
-    "name",
+    "o            next sort order: self, total, function, module; or cpu, ready, waits",
     "H            show or hide the column titles",
     "z  Z         start each refresh at zero, or decay; clear all counts",
     "f  p         pause, continue",
