@@ -18,7 +18,7 @@ struct code_event {
 };
 
 enum code_flag {
-    CODE_INCLUDED = 1,       /* the range, lines and notes are known */
+    CODE_INCLUDED = 1,   /* the range, lines and notes are known */
     CODE_JIT = 2,        /* made by a JIT */
     CODE_STRIPPED = 4,   /* without a symbol: the name is made of its address */
     CODE_64 = 8,         /* the file with the code is of 64 bits, */

@@ -77,7 +77,8 @@ static void open_file(struct opened_source *t, struct str name)
 }
 
 /* A bundle names files of another machine: those of this one are not read. */
-static void find_bundled(struct opened_source *t, const struct annotations *a, struct str name)
+static void find_bundled(struct opened_source *t, const struct annotations *a,
+                         struct str name)
 {
     for (size_t i = 0; i < a->source_count && !t->found; i++) {
         t->found = str_equal(a->sources[i].name, name);
@@ -92,8 +93,8 @@ static const struct opened_source *file_text(struct sources *s, uint32_t file)
     struct opened_source *t = s->items ? &s->items[file] : NULL;
     if (!t || t->opened)
         return t;
-    *t =
-        (struct opened_source){.opened = true, .mapping = OS_MAPPING_NONE, .text = STR("")};
+    *t = (struct opened_source){
+        .opened = true, .mapping = OS_MAPPING_NONE, .text = STR("")};
     if (s->f->is_bundled)
         find_bundled(t, s->a, name);
     else
