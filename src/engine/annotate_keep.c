@@ -154,16 +154,16 @@ static bool add_spots(const struct choosing *h, struct code *to)
 
 /* --- The code of one function ------------------------------------------------------- */
 
-static void add_addresses(const struct annotate_collector *c, uint32_t number,
-                          struct annotation *f, struct arena *arena)
+static void add_addresses(const struct code *code, uint32_t number, struct annotation *f,
+                          struct arena *arena)
 {
-    for (size_t i = 0; i < c->spot_count; i++) {
-        if (c->spots[i].function != number)
-            continue;
+    const struct code_range *range = &code->functions[number].spots;
+    for (size_t i = 0; i < range->count; i++) {
         struct annotated_address *address =
             ARRAY_APPEND(arena, f->addresses, f->address_count, f->address_cap);
         if (address)
-            *address = (struct annotated_address){.address = c->spots[i].address};
+            *address = (struct annotated_address){
+                .address = code->spots[range->first + i].address};
     }
 }
 
@@ -201,7 +201,7 @@ static bool keep_function(struct choosing *h, uint32_t number,
     struct arena arena = ARENA_INIT;
     struct annotation f = {
         .symbol = function->is.name, .module = function->is.module, .no_code = STR("")};
-    add_addresses(h->c, number, &f, &arena);
+    add_addresses(h->c->a->keep->code, h->numbers[number], &f, &arena);
     bool ok = annotation_build(&f, &function->code, resolver, &arena);
     if (ok)
         keep_built(h, number, &f);
@@ -316,6 +316,7 @@ bool annotate_keep(struct annotate_collector *c, const struct resolver *resolver
     add_functions(&h, k->code);
     if (k->code->arena.failed || !add_spots(&h, k->code))
         return false;
+    code_index(k->code);
     for (size_t i = 0; i < h.hot_count; i++)
         if (!keep_function(&h, h.hot[i], resolver))
             return false;

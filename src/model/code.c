@@ -27,6 +27,10 @@ static void add_to(struct code_range *range, size_t at)
 
 void code_index(struct code *c)
 {
+    for (size_t i = 0; i < c->function_count; i++) {
+        struct code_function *f = &c->functions[i];
+        f->rows = f->notes = f->spots = (struct code_range){0, 0};
+    }
     for (size_t i = 0; i < c->row_count; i++)
         add_to(&c->functions[c->rows[i].function].rows, i);
     for (size_t i = 0; i < c->note_count; i++)
