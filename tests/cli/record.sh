@@ -258,7 +258,8 @@ says 'not by both'
 # Interrupts of a clock leave the program the time to end, also where one takes longer than the
 # period.
 status 0 stoke record -e cpu-clock -c 1000 -o rate.data true
-if grep -q '^stoke: [0-9]* samples\? of a clock per second: more take too much CPU time' err; then
+served=$(sed -n 's/^stoke: \([0-9]*\) samples\{0,1\} of a clock per second: more take too much CPU time.*/\1/p' err)
+if [ "${served:-99999}" -lt 50000 ]; then # what a machine serves depends on what else runs
     status 1 stoke record -e cpu-clock -F 99999 --strict-freq -o rate.data true
     says 'this machine serves at most [0-9]* samples\? of a clock per second'
 fi
