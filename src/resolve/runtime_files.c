@@ -260,7 +260,7 @@ bool runtime_files_symbol(struct runtime_files *f, uint32_t pid,
     uint64_t *put = known ? NULL : idmap_put(&f->symbols, &f->arena, key);
     if (put)
         *put = index;
-    if (index == 1)
+    if (index == 1 || !f->distances)
         return false;
     *address = m->start + f->distances[index - 1];
     return true;

@@ -165,7 +165,7 @@ static void check_split(struct str text, const struct read_mode *read_mode,
 }
 
 /* Corrects the checksums of a .stoke file, without which nearly every input would be refused at
- * its first section. Returns a copy, which the caller frees; NULL if it is no such file. */
+ * its first section. Returns a copy, which the caller frees; NULL if it is of another format. */
 static char *sign_sections(struct str text)
 {
     char *copy = str_starts(text, STOKE_MAGIC) ? malloc(text.len) : NULL;
