@@ -411,7 +411,6 @@ static void start(struct daemon_names *n)
     n->answers = map_shared(ANSWERS_SIZE);
     if (!n->answers)
         return;
-    n->children_time = os_children_time();
     if (n->kernel_asked && !n->kernel.items)
         map_kernel(n);
     if (os_child_run(&n->child, answer_all, n, &ignored))
@@ -528,7 +527,7 @@ static void take_kernel(struct daemon_names *n)
 /* The functions of the kernel are read once, so that time does not count. */
 static void pay(struct daemon_names *n, uint64_t now)
 {
-    uint64_t price = (os_children_time() - n->children_time) * SHARE;
+    uint64_t price = (n->child.user_time + n->child.kernel_time) * SHARE;
     if (n->paid + SAVED_MAX < now)
         n->paid = now - SAVED_MAX;
     if (!n->kernel_reading)

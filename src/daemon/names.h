@@ -32,7 +32,6 @@ struct daemon_names {
     size_t pending;         /* addresses without an answer */
     uint64_t pending_since; /* ns */
     struct os_child child;
-    uint64_t children_time;               /* ns of CPU time, when it started */
     struct daemon_names_answers *answers; /* shared with the child; NULL: none runs */
     uint64_t paid;                        /* ns: up to here, children used the time */
     uint64_t next;                        /* ns: no child starts before */

@@ -274,18 +274,6 @@ void os_run_thread_first(void)
     set_scheduler(0, SCHED_RR, 1);
 }
 
-static uint64_t ns_of(const struct timeval *t)
-{
-    return (uint64_t)t->tv_sec * NS + (uint64_t)t->tv_usec * 1000;
-}
-
-uint64_t os_children_time(void)
-{
-    struct rusage u;
-    return getrusage(RUSAGE_CHILDREN, &u) == 0 ? ns_of(&u.ru_utime) + ns_of(&u.ru_stime)
-                                               : 0;
-}
-
 void os_run_in_background(void)
 {
     struct sched_param none = {.sched_priority = 0};

@@ -101,9 +101,6 @@ int32_t os_thread_id(void);
  * that it starts have a normal priority. */
 bool os_thread_set_first(int32_t thread, bool first);
 
-/* CPU time of the child processes that have ended and were waited for, in ns. */
-uint64_t os_children_time(void);
-
 /* For a process of its own that works in the background: it has the lowest priority that still
  * gets CPU time on a busy machine (nice 19: 1.5% of a core; SCHED_IDLE would get 0.3%), has no
  * open file, and ends with its parent. */
