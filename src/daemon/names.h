@@ -3,8 +3,8 @@
  *
  * It is the resolver of the daemon's reader. A function that is known by file and range is
  * answered immediately. Other addresses are collected; from time to time a child process at idle
- * priority and with few rights (os/restriction.h) reads the symbol tables, writes the names into shared memory and ends, so that a file
- * is read rarely, and none of its memory stays. A file that makes three children crash is left
+ * priority and with few rights (os/restriction.h) reads the symbol tables, writes the names into
+ * shared memory and ends, so that a file is read rarely, and none of its memory stays. A file that makes three children crash is left
  * out from then on. Functions of the kernel are read once.
  *
  * Until an address has a name, its samples are stored by build ID and offset; the name

@@ -176,7 +176,7 @@ static uint32_t machine_flags(const struct elf *e)
     return bytes_u32(&header);
 }
 
-/* Why there is no code, or NULL. */
+/* Why the code is missing, or NULL. */
 static const char *add_bytes(struct annotation *f, struct object *o, struct arena *arena)
 {
     struct elf *e = o ? &o->file.elf : NULL;

@@ -9,7 +9,7 @@
 
 /* The location of a function's code. */
 struct annotation_code {
-    object_id object;          /* 0: there is no file */
+    object_id object;          /* 0: without a file */
     uint64_t low, high;        /* of a function without a symbol; else 0 */
     const struct code *bundle; /* NULL: not in a bundle; else */
     uint32_t bundled_function; /* its number there */

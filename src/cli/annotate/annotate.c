@@ -164,7 +164,7 @@ static bool write_annotations(const struct annotate_settings *s,
     return ok;
 }
 
-/* The only argument is a file, and there is no other input: it does not name a function. */
+/* The only argument is a file, and no other input is given: it does not name a function. */
 static bool is_only_input(const struct annotate_settings *s, int file_count, char **files)
 {
     return file_count == 1 && !s->inputs.count && !s->load.history.at.count &&
