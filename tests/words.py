@@ -82,6 +82,7 @@ def compiled(patterns):
 
 
 PATTERNS = compiled({**TERMS, **PHRASES})
+ANY = re.compile("(?<![a-z])(?:" + "|".join([*TERMS, *PHRASES]) + ")(?![a-z])", re.IGNORECASE)
 
 
 def files_of(folder):
@@ -91,11 +92,11 @@ def files_of(folder):
             if path.endswith(SUFFIXES) and path != "tests/words.py"]
 
 
-def spread(line):
-    """A line with the parts of its identifiers as words of their own; build_id stays."""
-    line = ALLOWED.sub(" ", line)
-    line = re.sub(r"([a-z])([A-Z])", r"\1 \2", line)
-    return line.replace("build_id", "build-id").replace("_", " ")
+def spread(text):
+    """A text with the parts of its identifiers as words of their own; build_id stays."""
+    text = ALLOWED.sub(" ", text)
+    text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text)
+    return text.replace("build_id", "build-id").replace("_", " ")
 
 
 def findings(path):
@@ -103,6 +104,8 @@ def findings(path):
         text = file.read()
     if path == "CONTRIBUTING.md":
         text = GLOSSARY.sub(lambda table: "\n" * table[0].count("\n"), text)
+    if not ANY.search(spread(text)):
+        return
     for number, line in enumerate(text.split("\n"), 1):
         plain = spread(line)
         for pattern, instead in PATTERNS:

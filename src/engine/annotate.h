@@ -162,6 +162,17 @@ const struct perf_consumer *annotate_collector_consumer(
 const struct code_consumer *annotate_collector_code_consumer(
     const struct annotate_collector *c);
 
+/* After the last recording: false, with err set, if the result is not complete or an input
+ * has no code. */
+bool annotate_check_result(const struct annotations *a, int file_count,
+                           struct error *err);
+
+/* Reads recordings a second time into `a`, with the settings of their first load, which
+ * printed its messages. False, with err set, if an input is the standard input, is neither
+ * a recording nor a .stoke with code, or cannot be read. */
+bool annotate_read_again(struct annotations *a, const struct load_settings *first,
+                         int file_count, char **files, struct error *err);
+
 /* The row that an address belongs to; NULL if there is none. */
 const struct annotated_row *annotation_row(const struct annotation *f, uint64_t address);
 

@@ -685,3 +685,40 @@ const struct code_consumer *annotate_collector_code_consumer(
 {
     return &c->code_consumer;
 }
+
+/* --- Reading recordings ------------------------------------------------------------ */
+
+bool annotate_check_result(const struct annotations *a, int file_count, struct error *err)
+{
+    if (!a->ended && !a->err.message[0]) {
+        error_set(err, "%s not a recording and has no code: the addresses are unknown",
+                  file_count > 1 ? "one of the inputs is" : "the input is");
+        return error_hint(err, "give a perf.data, or what 'stoke convert perf.data "
+                               "--with-code -o FILE.stoke' makes of it");
+    }
+    if (!a->ok)
+        *err = a->err;
+    return a->ok;
+}
+
+bool annotate_read_again(struct annotations *a, const struct load_settings *first,
+                         int file_count, char **files, struct error *err)
+{
+    for (int i = 0; i < file_count; i++)
+        if (strcmp(files[i], "-") == 0)
+            return error_set(err, "the code of functions needs a second reading: give a "
+                                  "file instead of the standard input");
+    struct load_settings load = *first;
+    struct annotate_collector *c = annotate_collector_create(a, file_count);
+    if (!c)
+        return error_memory(err);
+    load.consumer = annotate_collector_consumer(c);
+    load.code_consumer = annotate_collector_code_consumer(c);
+    load.quiet = true;
+    load.keep = load.events_apart = false;
+    load.import.lines = true;
+    struct profile *p = engine_load(&load, file_count, files, &engine_silent, err);
+    profile_destroy(p);
+    annotate_collector_destroy(c);
+    return p && annotate_check_result(a, file_count, err);
+}

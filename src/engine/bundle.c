@@ -1,45 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/bundle.h"
 
-static bool collect(struct annotations *a, const struct load_settings *given,
-                    int file_count, char **files, struct error *err)
-{
-    struct load_settings load = *given;
-    struct annotate_collector *c = annotate_collector_create(a, file_count);
-    if (!c)
-        return error_memory(err);
-    load.consumer = annotate_collector_consumer(c);
-    load.code_consumer = annotate_collector_code_consumer(c);
-    load.quiet = true; /* the profile was read with messages */
-    load.keep = load.events_apart = false;
-    load.import.lines = true;
-    struct profile *p = engine_load(&load, file_count, files, &engine_silent, err);
-    bool ok = p != NULL;
-    profile_destroy(p);
-    annotate_collector_destroy(c);
-    return ok;
-}
-
 bool bundle_read(struct annotation_keeping *k, const struct load_settings *load,
                  int file_count, char **files, struct error *err)
 {
     struct annotations a = {.keep = k};
     *k->code = (struct code){.arena = ARENA_INIT};
-    for (int i = 0; i < file_count; i++)
-        if (strcmp(files[i], "-") == 0)
-            return error_set(err, "the code of functions takes a second reading: give a "
-                                  "file instead of the standard input");
-    if (!code_init(k->code))
-        return error_memory(err);
-    bool ok = collect(&a, load, file_count, files, err);
-    if (ok && !a.ended && !a.err.message[0]) {
-        error_set(&a.err, "%s not a recording and has no code: the addresses are unknown",
-                  file_count > 1 ? "one of the inputs is" : "the input is");
-        error_hint(&a.err, "give a perf.data, as perf record writes it");
-    }
-    if (ok && !a.ok)
-        *err = a.err;
-    ok = ok && a.ok;
+    bool ok = (code_init(k->code) || error_memory(err)) &&
+              annotate_read_again(&a, load, file_count, files, err);
     arena_deinit(&a.arena);
     return ok;
 }

@@ -113,6 +113,6 @@ says 'the page has the source file /build/x/alias.c'
 says_not 'secret.c\|stolen.c\|zero.c'
 status 1 stoke convert p.json --with-source --source-dir nowhere -o page.html
 status 1 stoke convert p.json --with-assembly -o page.html
-says '--with-assembly needs recordings'
+says 'the input is not a recording and has no code'
 status 1 stoke convert - --with-assembly -o page.html <p.json
 says 'a file instead of the standard input'

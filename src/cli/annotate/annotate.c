@@ -126,17 +126,12 @@ static bool collect(struct annotate_settings *s, struct annotations *a, int file
     annotate_collector_destroy(c);
     if (!ok)
         return false;
-    if (!a->ended && a->err.message[0] == 0) {
-        error_set(err, "%s not a recording and has no code: the addresses are unknown",
-                  file_count > 1 ? "one of the inputs is" : "the input is");
-        return error_hint(err, "give a perf.data, or what 'stoke convert perf.data "
-                               "--with-code -o FILE.stoke' makes of it");
-    }
-    if (a->ok && a->event_count > 1 && !s->event && !s->group && !s->load.quiet)
+    if (!annotate_check_result(a, file_count, err))
+        return false;
+    if (a->event_count > 1 && !s->event && !s->group && !s->load.quiet)
         message_note("showing %.*s of %zu events; choose with --event", STR_ARG(a->event),
                      a->event_count);
-    *err = a->ok ? *err : a->err;
-    return a->ok;
+    return true;
 }
 
 static bool write_annotations(const struct annotate_settings *s,
