@@ -147,6 +147,15 @@ bool os_process_runs(uint32_t pid)
     return os_process_live_thread(pid) != 0;
 }
 
+uint32_t os_process_thread_count(uint32_t pid)
+{
+    char path[32];
+    struct stat st;
+    format_text(path, sizeof path, "/proc/%u/task", pid);
+    /* the links of the folder: itself, its parent, and a folder of each thread */
+    return stat(path, &st) == 0 && st.st_nlink > 2 ? (uint32_t)(st.st_nlink - 2) : 0;
+}
+
 bool os_thread_exists(uint32_t pid, uint32_t tid)
 {
     char path[64];

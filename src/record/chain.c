@@ -5,6 +5,9 @@
 #include "record/interpreters.h"
 #include <stdlib.h>
 
+/* From this number of threads on, a process is read before the counters start. */
+#define CROWDED_THREADS 100
+
 /* --- Counting ---------------------------------------------------------------------- */
 
 /* How many frames of a stack the kernel unwinds. */
@@ -347,6 +350,8 @@ bool record_chain_start(struct record_chain *c, struct record_sink output,
     c->kernel_hidden = !record_tasks_add_kernel(&c->tasks);
     for (size_t i = 0; i < c->settings->pid_count; i++)
         record_tasks_add(&c->tasks, c->settings->pids[i]);
+    if (c->sampler_settings.targets.everyone)
+        record_tasks_add_crowded(&c->tasks, CROWDED_THREADS);
     return true;
 }
 

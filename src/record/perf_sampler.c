@@ -32,7 +32,7 @@
 /* Copies of records that wait for the stages: five eighths of all rings, and at least that. Copies
  * have only the part of a dump that has content. With this size the whole recorder usually needs
  * less than 64 MB on a small machine. */
-#define QUEUES_LEAST (20 * MB)
+#define QUEUES_LEAST (28 * MB)
 
 /* --- Attributes -------------------------------------------------------------------- */
 

@@ -208,11 +208,16 @@ static bool copy_all(struct ring_copier *c)
 
 /* --- The thread -------------------------------------------------------------------- */
 
+static bool needs_priority(const struct ring_copier *c)
+{
+    return !c->reader_first && c->bytes > c->limit / 8;
+}
+
 /* The lock is taken. The reader gets real-time priority when the queues fill up, before dumps
  * become shorter, and returns it when they are nearly empty. */
 static void set_reader_priority(struct ring_copier *c)
 {
-    if (!c->reader_first && c->bytes > c->limit / 8)
+    if (needs_priority(c))
         c->reader_first = os_thread_set_first(c->reader, true);
     else if (c->reader_first && c->bytes < c->limit / 16)
         c->reader_first = !os_thread_set_first(c->reader, false);
@@ -248,13 +253,13 @@ bool ring_copier_init(struct ring_copier *c, const struct record_layout *layout,
     *c = (struct ring_copier){.layout = layout,
                               .limit = limit,
                               .changes = {.epoll = -1, .signals = -1},
-                              .ended = {-1},
+                              .wake = {-1},
                               .ready = {-1}};
     if (!os_lock_init_inheriting(&c->lock))
         return error_memory(err);
-    return os_wait_init_plain(&c->changes, err) && os_wake_init(&c->ended, err) &&
+    return os_wait_init_plain(&c->changes, err) && os_wake_init(&c->wake, err) &&
            os_wake_init(&c->ready, err) &&
-           os_wait_watch_changes(&c->changes, c->ended.fd, err);
+           os_wait_watch_changes(&c->changes, c->wake.fd, err);
 }
 
 void ring_copier_deinit(struct ring_copier *c)
@@ -262,7 +267,7 @@ void ring_copier_deinit(struct ring_copier *c)
     if (!c->lock.mutex)
         return;
     __atomic_store_n(&c->ends, true, __ATOMIC_RELEASE);
-    os_wake_set(&c->ended);
+    os_wake_set(&c->wake);
     os_thread_join(&c->thread);
     while (c->rings)
         ring_copier_remove(c, c->rings);
@@ -271,7 +276,7 @@ void ring_copier_deinit(struct ring_copier *c)
         os_pages_free(c->spare, sizeof *c->spare);
     }
     os_wait_deinit(&c->changes);
-    os_wake_deinit(&c->ended);
+    os_wake_deinit(&c->wake);
     os_wake_deinit(&c->ready);
     os_lock_deinit(&c->lock);
     *c = (struct ring_copier){0};
@@ -333,6 +338,7 @@ void ring_copier_begin(struct ring_copier *c)
     os_wake_clear(&c->ready);
     os_lock_acquire(&c->lock);
     copy_all(c);
+    bool late = c->thread.body && needs_priority(c);
     for (struct copied_ring *r = c->rings; r; r = r->next) {
         if (!r->at)
             r->at = r->first;
@@ -340,6 +346,8 @@ void ring_copier_begin(struct ring_copier *c)
         r->end_offset = r->last ? r->last->used : 0;
     }
     os_lock_release(&c->lock);
+    if (late) /* counters may have ended: nothing else wakes the thread */
+        os_wake_set(&c->wake);
 }
 
 bool ring_copier_peek(struct copied_ring *r, struct str *record)

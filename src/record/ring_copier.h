@@ -38,10 +38,10 @@ struct ring_copier {
     size_t limit; /* of bytes in the queues */
     struct os_lock lock;
     struct os_thread thread;
-    struct os_wait changes; /* counters with records, or the end */
-    struct os_wake ended, ready;
-    struct copied_ring *rings; /* a list */
-    struct ring_chunk *spare;  /* a list */
+    struct os_wait changes;     /* counters with records, or the end */
+    struct os_wake wake, ready; /* of the thread; of the reader */
+    struct copied_ring *rings;  /* a list */
+    struct ring_chunk *spare;   /* a list */
     size_t spare_count;
     size_t bytes; /* in chunks of the queues */
     struct ring_copier_counts counts;

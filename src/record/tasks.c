@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/tasks.h"
 #include "base/number.h"
+#include "os/file.h"
 #include "os/machine.h"
 #include "os/mapping.h"
 #include "os/proc.h"
@@ -189,6 +190,27 @@ static void add_all(struct record_tasks *t, uint32_t pid, uint64_t time)
 void record_tasks_add(struct record_tasks *t, uint32_t pid)
 {
     add_all(t, pid, 0);
+}
+
+struct crowded {
+    struct record_tasks *t;
+    uint32_t least;
+};
+
+static void add_if_crowded(void *context, struct str name)
+{
+    const struct crowded *c = context;
+    uint64_t pid;
+    if (number_parse_u64(name, &pid) && pid < c->t->limit &&
+        os_process_thread_count((uint32_t)pid) >= c->least &&
+        !is_known(c->t, (uint32_t)pid, KNOWN_CODE))
+        add_process(c->t, (uint32_t)pid, (uint32_t)pid, 0);
+}
+
+void record_tasks_add_crowded(struct record_tasks *t, uint32_t threads_least)
+{
+    struct crowded c = {t, threads_least};
+    os_folder_each("/proc", add_if_crowded, &c);
 }
 
 void record_tasks_add_again(struct record_tasks *t, uint64_t time)

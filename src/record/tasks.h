@@ -34,6 +34,11 @@ struct record_sink record_tasks_sink(struct record_tasks *t);
 /* Adds a process and all its threads at once. */
 void record_tasks_add(struct record_tasks *t, uint32_t pid);
 
+/* Adds the mappings of all processes with at least that number of threads. The kernel locks the
+ * mappings of a process while one of its threads changes them. Among many threads that one may not
+ * run for seconds, and whoever reads the mappings waits: better now than when samples come. */
+void record_tasks_add_crowded(struct record_tasks *t, uint32_t threads_least);
+
 /* Adds all tasks again that are known and still exist, as of `time`, and the kernel's mappings:
  * the records that follow can be read without the earlier ones. */
 void record_tasks_add_again(struct record_tasks *t, uint64_t time);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The processes that ran before the recording: each is recorded once, before its first
  * sample. */
+#include "os/proc.h"
 #include "record/tasks.h"
 #include "unit.h"
 #include <sys/wait.h>
@@ -172,10 +173,29 @@ static void test_all_at_once(void **state)
     record_tasks_deinit(&tasks);
 }
 
+static void test_crowded(void **state)
+{
+    uint32_t own = (uint32_t)getpid();
+    (void)state;
+    set_up();
+    assert_int_equal(os_process_thread_count(own), 1);
+    assert_int_equal(os_process_thread_count(999999999), 0);
+    record_tasks_add_crowded(&tasks, UINT32_MAX);
+    assert_int_equal(heard.maps, 0);
+    record_tasks_add_crowded(&tasks, 1);
+    assert_true(heard.maps > 1);
+    size_t maps = heard.maps;
+    sample(own, own, 5);
+    assert_int_equal(heard.names, 1);
+    assert_int_equal(heard.maps, maps);
+    record_tasks_deinit(&tasks);
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(test_once_and_before), UNIT(test_parents_before_children),
-        UNIT(test_reused_ids), UNIT(test_invalid_ids), UNIT(test_all_at_once)};
+        UNIT(test_reused_ids),      UNIT(test_invalid_ids),
+        UNIT(test_all_at_once),     UNIT(test_crowded)};
     return UNITS_RUN(units);
 }
