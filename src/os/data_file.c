@@ -5,6 +5,7 @@
 #include "os/file.h"
 #include "os/link.h"
 #include "os/regular_file.h"
+#include "os/write_behind.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -237,9 +238,11 @@ void os_data_file_of_stream(struct os_data_file *f, int stream)
         (struct os_data_file){.fd = stream, .path = "standard output", .is_stream = true};
 }
 
-bool os_data_file_write(struct os_data_file *f, uint64_t offset, struct str bytes,
-                        struct error *err)
+/* --- Writing ----------------------------------------------------------------------- */
+
+static bool write_now(void *context, uint64_t offset, struct str bytes, struct error *err)
 {
+    const struct os_data_file *f = context;
     while (bytes.len) {
         ssize_t put = f->is_stream ? write(f->fd, bytes.ptr, bytes.len)
                                    : pwrite(f->fd, bytes.ptr, bytes.len, (off_t)offset);
@@ -251,6 +254,60 @@ bool os_data_file_write(struct os_data_file *f, uint64_t offset, struct str byte
         offset += (uint64_t)put;
     }
     return true;
+}
+
+static void cut_now(void *context, uint64_t end)
+{
+    const struct os_data_file *f = context;
+    if (!f->is_stream && ftruncate(f->fd, (off_t)end) != 0)
+        return; /* the excess stays; readers find the end themselves */
+}
+
+void os_data_file_write_behind(struct os_data_file *f)
+{
+    struct write_behind_target target = {f, write_now, cut_now};
+    if (!f->behind)
+        f->behind = write_behind_start(&target);
+}
+
+static bool add(struct os_data_file *f, struct write_request request, struct error *err)
+{
+    if (f->behind)
+        return write_behind_add(f->behind, &request, err);
+    bool ok = write_now(f, request.offset, request.bytes, err);
+    if (!ok && request.cuts)
+        cut_now(f, request.offset);
+    if (ok && request.mark)
+        f->mark = request.mark;
+    return ok;
+}
+
+bool os_data_file_write(struct os_data_file *f, uint64_t offset, struct str bytes,
+                        struct error *err)
+{
+    return add(f, (struct write_request){.offset = offset, .bytes = bytes}, err);
+}
+
+bool os_data_file_extend(struct os_data_file *f, uint64_t offset, struct str bytes,
+                         struct error *err)
+{
+    return add(f, (struct write_request){.offset = offset, .bytes = bytes, .cuts = true},
+               err);
+}
+
+bool os_data_file_set_mark(struct os_data_file *f, uint64_t mark, struct error *err)
+{
+    return add(f, (struct write_request){.mark = mark}, err);
+}
+
+uint64_t os_data_file_marked(const struct os_data_file *f)
+{
+    return f->behind ? write_behind_mark(f->behind) : f->mark;
+}
+
+bool os_data_file_wait(struct os_data_file *f, struct error *err)
+{
+    return !f->behind || write_behind_wait(f->behind, err);
 }
 
 bool os_data_file_copy(struct os_data_file *f, uint64_t offset,
@@ -283,17 +340,14 @@ void os_data_file_remove(const char *path)
         unlink(path);
 }
 
-void os_data_file_cut(struct os_data_file *f, uint64_t size)
-{
-    if (!f->is_stream && ftruncate(f->fd, (off_t)size) != 0)
-        return; /* the excess stays; readers find the end themselves */
-}
-
 bool os_data_file_close(struct os_data_file *f, struct error *err)
 {
+    f->mark = os_data_file_marked(f);
+    bool written = write_behind_end(f->behind, err);
     int fd = f->fd;
     f->fd = -1;
+    f->behind = NULL;
     if (fd >= 0 && f->temporary[0] && !f->is_unnamed)
         unlink(f->temporary);
-    return fd < 0 || close(fd) == 0 || fail(f, errno, err);
+    return (fd < 0 || close(fd) == 0 || fail(f, errno, err)) && written;
 }

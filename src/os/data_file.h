@@ -16,6 +16,8 @@ struct os_data_file {
     char temporary[4128];
     bool is_unnamed; /* no name at all yet (O_TMPFILE) */
     bool is_stream;  /* a pipe: what was written stays, offsets do not matter */
+    struct write_behind *behind; /* NULL: writes go to the file directly */
+    uint64_t mark;               /* os_data_file_marked */
 };
 
 /* Creates the file, readable by its owner only, under a temporary name. Follows a
@@ -47,10 +49,28 @@ int os_data_stream_take(struct error *err);
 /* Makes a file of that descriptor. */
 void os_data_file_of_stream(struct os_data_file *f, int stream);
 
+/* From now on, a thread writes (write_behind.h), and a failure is returned by a later call: a write,
+ * or close. Without a thread, writes go on as before. The file must not be moved until it is
+ * closed. */
+void os_data_file_write_behind(struct os_data_file *f);
+
+/* Waits until all is written that was passed to os_data_file_write and so on. */
+bool os_data_file_wait(struct os_data_file *f, struct error *err);
+
 /* Writes all bytes at an offset. Returns false with the reason if not all could be
  * written; some may have been. */
 bool os_data_file_write(struct os_data_file *f, uint64_t offset, struct str bytes,
                         struct error *err);
+
+/* The same; if not all could be written, the file is truncated at the offset. */
+bool os_data_file_extend(struct os_data_file *f, uint64_t offset, struct str bytes,
+                         struct error *err);
+
+/* When all that was passed before is in the file, its mark is `mark`, which is not 0. */
+bool os_data_file_set_mark(struct os_data_file *f, uint64_t mark, struct error *err);
+
+/* The last mark that was reached, 0 at first; waits until all is written. */
+uint64_t os_data_file_marked(const struct os_data_file *f);
 
 /* Copies `size` bytes of another file, starting at `from`, to an offset. */
 bool os_data_file_copy(struct os_data_file *f, uint64_t offset,
@@ -59,9 +79,6 @@ bool os_data_file_copy(struct os_data_file *f, uint64_t offset,
 
 /* Removes the file if it is a regular file. */
 void os_data_file_remove(const char *path);
-
-/* Truncates the file. */
-void os_data_file_cut(struct os_data_file *f, uint64_t size);
 
 /* Closes the file. Returns false with the reason if a write failed late. */
 bool os_data_file_close(struct os_data_file *f, struct error *err);

@@ -56,8 +56,11 @@ static bool begin(struct record_files *f, uint64_t now, struct error *err)
 {
     struct record_part *p = part_now(f);
     p->began = now;
-    return create(f, &p->file, err) &&
-           perf_data_writer_init(&p->writer, &p->file, f->head, err);
+    if (!create(f, &p->file, err))
+        return false;
+    if (!f->settings->snapshot)
+        os_data_file_write_behind(&p->file);
+    return perf_data_writer_init(&p->writer, &p->file, f->head, err);
 }
 
 bool record_files_open(struct record_files *f,
@@ -178,7 +181,8 @@ static bool next_part(struct record_files *f, struct error *err)
 static struct record_retained retained_now(struct record_files *f)
 {
     const struct perf_data_writer *w = record_files_writer(f);
-    return (struct record_retained){w->in_file, perf_data_writer_bytes(w)};
+    return (struct record_retained){perf_data_writer_in_file(w),
+                                    perf_data_writer_bytes(w)};
 }
 
 /* Completes a file, and removes the oldest one if the next would be too many. */
@@ -243,7 +247,8 @@ static bool join(struct record_files *f, struct os_data_file *file, struct error
             ok = perf_data_writer_join(&w, &f->parts[part].writer, err);
     }
     ok = ok && perf_data_writer_finish(&w, err);
-    f->last = (struct record_retained){w.in_file, perf_data_writer_bytes(&w)};
+    f->last = (struct record_retained){perf_data_writer_in_file(&w),
+                                       perf_data_writer_bytes(&w)};
     perf_data_writer_deinit(&w);
     return ok;
 }
@@ -289,7 +294,7 @@ struct record_retained record_files_retained(const struct record_files *f)
     struct record_retained retained = f->last;
     if (f->settings->snapshot || !f->count)
         return retained;
-    retained.samples = f->parts[f->now].writer.in_file;
+    retained.samples = perf_data_writer_in_file(&f->parts[f->now].writer);
     retained.bytes = bytes_now(f);
     for (uint32_t i = record_files_first(f); f->ended && i < f->number; i++) {
         retained.samples += f->ended[i % file_limit(f)].samples;

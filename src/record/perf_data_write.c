@@ -158,6 +158,12 @@ bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file
 
 /* --- Records ----------------------------------------------------------------------- */
 
+/* All samples are in what was written. */
+static bool mark(struct perf_data_writer *w, struct error *err)
+{
+    return !w->samples || os_data_file_set_mark(w->file, w->samples, err) || stop(w, err);
+}
+
 static bool write_to_stream(struct perf_data_writer *w, struct error *err)
 {
     if (w->out.failed) {
@@ -168,8 +174,7 @@ static bool write_to_stream(struct perf_data_writer *w, struct error *err)
         return stop(w, err);
     w->size += w->out.used;
     w->out.used = 0;
-    w->in_file = w->samples;
-    return true;
+    return mark(w, err);
 }
 
 /* Appends w->out to the records in the file. */
@@ -191,18 +196,14 @@ static bool write_out(struct perf_data_writer *w, struct error *err)
         return stop(w, err);
     }
     struct str all = output_contents(&w->out), after_table = str_skip(all, table);
-    if (!os_data_file_write(w->file, at + table, after_table, err)) {
-        os_data_file_cut(w->file, at + table);
+    if (!os_data_file_extend(w->file, at + table, after_table, err))
         return stop(w, err);
-    }
     w->size += records;
     w->out.used = 0;
     bool ok = hide_features(w, err) &&
               os_data_file_write(w->file, at, str_head(all, table), err) &&
               write_sizes(w, true, err);
-    if (ok)
-        w->in_file = w->samples;
-    return ok || stop(w, err);
+    return (ok || stop(w, err)) && mark(w, err);
 }
 
 /* Compresses a part of the records: packer_add, packer_end. */
@@ -322,10 +323,7 @@ bool perf_data_writer_join(struct perf_data_writer *w,
     if (other->samples)
         widen_times(w, other->first, other->last);
     w->samples += other->samples;
-    if (!write_sizes(w, false, err))
-        return stop(w, err);
-    w->in_file = w->samples;
-    return true;
+    return (write_sizes(w, false, err) || stop(w, err)) && mark(w, err);
 }
 
 void perf_data_writer_deinit(struct perf_data_writer *w)
@@ -337,12 +335,17 @@ void perf_data_writer_deinit(struct perf_data_writer *w)
     perf_features_deinit(&w->features);
 }
 
+static bool wait_for_file(struct perf_data_writer *w, struct error *err)
+{
+    return os_data_file_wait(w->file, err) || stop(w, err);
+}
+
 bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err)
 {
     if (!perf_data_writer_flush(w, err))
         return false;
     if (w->is_stream)
-        return true;
+        return wait_for_file(w, err);
     if (w->samples)
         perf_features_add_times(&w->features, w->first, w->last);
     if (w->head->jit_maps)
@@ -364,7 +367,12 @@ bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err)
               os_data_file_write(w->file, at, output_contents(&w->out), err) &&
               write_sizes(w, true, err);
     w->out.used = 0;
-    return ok || stop(w, err);
+    return (ok || stop(w, err)) && wait_for_file(w, err);
+}
+
+uint64_t perf_data_writer_in_file(const struct perf_data_writer *w)
+{
+    return os_data_file_marked(w->file);
 }
 
 uint64_t perf_data_writer_bytes(const struct perf_data_writer *w)

@@ -30,7 +30,7 @@ struct perf_data_writer {
     uint64_t features_at, records_at; /* in the file */
     uint64_t size;                    /* of the records there */
     uint64_t first, last;             /* times of samples */
-    uint64_t samples, in_file;        /* taken; of them, those that are in the file */
+    uint64_t samples;                 /* taken */
     bool failed;                      /* nothing more is written, for this reason: */
     struct error why;
 };
@@ -55,6 +55,9 @@ bool perf_data_writer_join(struct perf_data_writer *w,
 
 /* Flushes, and completes the file. */
 bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err);
+
+/* How many of the samples are in the file; waits for writes that are pending. */
+uint64_t perf_data_writer_in_file(const struct perf_data_writer *w);
 
 /* The current size of the file. */
 uint64_t perf_data_writer_bytes(const struct perf_data_writer *w);
