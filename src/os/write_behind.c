@@ -6,8 +6,8 @@
 #include "os/thread.h"
 #include <stdlib.h>
 
-#define RING ((size_t)4 << 20)
-#define PART_MOST (RING / 4) /* of a request: longer ones are divided */
+#define RING ((size_t)8 << 20)
+#define PART_MOST (RING / 8) /* of a request: longer ones are divided */
 #define CHECK_TIME ((uint64_t)60 * 1000000000)
 
 /* Precedes the bytes in the ring. Both begin at a multiple of 8. */

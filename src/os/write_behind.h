@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes to a file in a thread of its own, in the order of the calls. A write may wait for a disk,
  * or for a lock of the file system that a thread with little CPU time holds; the caller does not.
- * It waits only if 4 MiB are pending. */
+ * It waits only if 8 MiB are pending. */
 #ifndef STOKE_OS_WRITE_BEHIND_H
 #define STOKE_OS_WRITE_BEHIND_H
 
