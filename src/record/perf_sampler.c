@@ -619,6 +619,7 @@ void perf_sampler_disable(struct perf_sampler *s)
 {
     for (size_t i = 0; i < s->counter_count; i++)
         os_perf_disable(s->counters[i].fd);
+    ring_copier_counters_ended(&s->copier);
     s->enabled = false;
 }
 

@@ -208,9 +208,11 @@ static bool copy_all(struct ring_copier *c)
 
 /* --- The thread -------------------------------------------------------------------- */
 
+#define REST ((size_t)64 << 10) /* when no records follow: read soon in any case */
+
 static bool needs_priority(const struct ring_copier *c)
 {
-    return !c->reader_first && c->bytes > c->limit / 8;
+    return !c->reader_first && c->bytes > (c->no_more ? REST : c->limit / 8);
 }
 
 /* The lock is taken. The reader gets real-time priority when the queues fill up, before dumps
@@ -219,7 +221,7 @@ static void set_reader_priority(struct ring_copier *c)
 {
     if (needs_priority(c))
         c->reader_first = os_thread_set_first(c->reader, true);
-    else if (c->reader_first && c->bytes < c->limit / 16)
+    else if (c->reader_first && c->bytes < (c->no_more ? REST : c->limit) / 16)
         c->reader_first = !os_thread_set_first(c->reader, false);
 }
 
@@ -329,6 +331,13 @@ bool ring_copier_watch(struct ring_copier *c, int counter, struct error *err)
 void ring_copier_unwatch(struct ring_copier *c, int counter)
 {
     os_wait_unwatch(&c->changes, counter);
+}
+
+void ring_copier_counters_ended(struct ring_copier *c)
+{
+    os_lock_acquire(&c->lock);
+    c->no_more = true;
+    os_lock_release(&c->lock);
 }
 
 /* --- The reader -------------------------------------------------------------------- */

@@ -47,6 +47,7 @@ struct ring_copier {
     struct ring_copier_counts counts;
     int32_t reader;    /* thread ID */
     bool reader_first; /* it has real-time priority */
+    bool no_more;      /* the counters have ended */
     bool ends;
 };
 
@@ -67,6 +68,9 @@ void ring_copier_unwatch(struct ring_copier *c, int counter);
 /* Starts the thread, which runs before others and has only the right to let the reader, which is
  * the calling thread, do so too. False if the system starts none. */
 bool ring_copier_start(struct ring_copier *c, struct error *err);
+
+/* The counters have ended: the reader runs before other threads until the queues are empty. */
+void ring_copier_counters_ended(struct ring_copier *c);
 
 /* Readable when the thread has copied records since the last begin. */
 static inline int ring_copier_fd(const struct ring_copier *c)
