@@ -36,19 +36,49 @@ static void end_line(struct counting *c)
 }
 
 /* The ends of lines of JavaScript; CR and LF are one. */
+static void take_character(struct counting *c, unsigned ch)
+{
+    if (ch == '\n' && c->last == '\r')
+        c->lines->ends[c->lines->count - 1] = c->position;
+    else if (ch == '\n' || ch == '\r' || ch == 0x2028 || ch == 0x2029)
+        end_line(c);
+    c->last = ch;
+}
+
+static size_t find_byte(const unsigned char *bytes, size_t from, size_t count, char byte)
+{
+    const unsigned char *at = memchr(bytes + from, byte, count - from);
+    return at ? (size_t)(at - bytes) : count;
+}
+
+/* Most sources have one byte for each character, and lines that memchr finds fast. */
+static void take_bytes(struct counting *c, const unsigned char *bytes, size_t count)
+{
+    uint32_t start = c->position;
+    size_t lf = find_byte(bytes, 0, count, '\n'), cr = find_byte(bytes, 0, count, '\r');
+    for (size_t i; !c->failed && (i = lf < cr ? lf : cr) < count;) {
+        c->position = start + (uint32_t)i;
+        c->last = i ? bytes[i - 1] : c->last;
+        take_character(c, bytes[i]);
+        if (i == lf)
+            lf = find_byte(bytes, i + 1, count, '\n');
+        else
+            cr = find_byte(bytes, i + 1, count, '\r');
+    }
+    c->position = start + (uint32_t)count;
+    c->last = count ? bytes[count - 1] : c->last;
+}
+
 static void take_source(void *context, const unsigned char *bytes, size_t count,
                         unsigned width)
 {
     struct counting *c = context;
-    for (size_t i = 0; i < count && !c->failed; i++, c->position++) {
-        unsigned ch =
-            width == 1 ? bytes[i] : bytes[2 * i] | (unsigned)bytes[2 * i + 1] << 8;
-        if (ch == '\n' && c->last == '\r')
-            c->lines->ends[c->lines->count - 1] = c->position;
-        else if (ch == '\n' || ch == '\r' || ch == 0x2028 || ch == 0x2029)
-            end_line(c);
-        c->last = ch;
+    if (width == 1) {
+        take_bytes(c, bytes, count);
+        return;
     }
+    for (size_t i = 0; i < count && !c->failed; i++, c->position++)
+        take_character(c, bytes[2 * i] | (unsigned)bytes[2 * i + 1] << 8);
 }
 
 /* Workers have scripts of their own with the same ids. */
