@@ -272,7 +272,10 @@ static inline void image_stack(struct image *m)
 {
     static const uint16_t chinese[] = {0x53d6, 0x4e94};
     static const int positions[][2] = {{0, 4}, {3, 12}, {200, 30}};
-    uint64_t source = image_text(m, "one\ntwo\r\nthree\rfour\nfive ...................");
+    /* CR and LF are in different parts */
+    uint64_t source =
+        image_string_of(m, IMAGE_CONS, 44, image_text(m, "one\ntwo\r"),
+                        image_text(m, "\nthree\rfour\nfive ..................."));
     uint64_t name = image_text(m, "file:///home/user/app.js");
     uint64_t script = image_script(m, 7, name, source);
     uint64_t bytecode = image_bytecode(m, positions, 3);
