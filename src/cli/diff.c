@@ -8,6 +8,7 @@
 #include "cli/options/save.h"
 #include "cli/options/tables.h"
 #include "cli/options/transforms.h"
+#include "engine/sources.h"
 #include "os/terminal.h"
 
 /* Exit statuses with --fail-above: 1 means growth, so failures need another number. */
@@ -21,7 +22,8 @@ struct diff_settings {
     struct tables_settings tables;
     const char *output, *title;
     bool folded, svg, table;
-    bool normalise, pid, tid;
+    bool normalise, pid, tid, with_source;
+    struct name_list source_dirs;
     double fail_above; /* below 0: off */
     int fail_on;       /* enum fail_on */
 };
@@ -65,6 +67,12 @@ static const struct option diff_options[] = {
     {"sort", 0, "COLUMN", "sort the table by this column (default: total)", OPTION_CHOICE,
      OFF(tables.sort), tables_sorts},
     {"title", 0, "TEXT", "title of the image or table", OPTION_STRING, OFF(title)},
+    {"with-source", 0, NULL,
+     "HTML page: include the source files named by the line tables of the binaries",
+     OPTION_FLAG, OFF(with_source)},
+    {"source-dir", 0, "DIR",
+     "with --with-source: also search this directory (repeatable)", OPTION_LIST,
+     OFF(source_dirs)},
     {"fail-above", 0, "POINTS",
      "exit with status 1 if a function's share grows by more than POINTS percentage "
      "points",
@@ -144,15 +152,25 @@ static struct str title_of(const char *file)
 
 /* A page has both profiles, and compares them itself. */
 static bool write_page(const struct diff_settings *s, const struct exporter *e,
-                       struct profile *const sides[2], char **files, struct error *err)
+                       struct profile *const sides[2], struct sources *sources,
+                       char **files, struct error *err)
 {
+    if (s->with_source && (!sources_read(sources, sides[1], &s->source_dirs, err) ||
+                           !sources_read(sources, sides[0], &s->source_dirs, err)))
+        return false;
     struct export_options options = {.title =
                                          s->title ? str_of(s->title) : title_of(files[1]),
                                      .tree.threads = THREAD_TID,
                                      .before = sides[0],
                                      .before_title = title_of(files[0]),
-                                     .with_callgraph = true};
-    return save_profile(e, sides[1], &options, s->output, err);
+                                     .with_callgraph = true,
+                                     .sources = sources->items,
+                                     .source_count = sources->count};
+    if (!save_profile(e, sides[1], &options, s->output, err))
+        return false;
+    if (s->with_source && !s->load.quiet)
+        sources_list(sources, &message_report);
+    return true;
 }
 
 /* --- Growth ------------------------------------------------------------------------- */
@@ -252,11 +270,15 @@ static struct profile *with_thread_frames(struct profile *p, enum thread_style s
     return transforms_apply_any(&frames, p, err);
 }
 
-static bool load_sides(struct diff_settings *s, char **files, struct profile *sides[2],
-                       struct error *err)
+/* The texts are those of AFTER: a page has one text of a file. */
+static bool load_sides(struct diff_settings *s, char **files, struct sources *sources,
+                       struct profile *sides[2], struct error *err)
 {
+    struct code_consumer consumer = sources_consumer(sources);
     for (int i = 0; i < 2; i++) {
+        s->load.code_consumer = i == 1 && s->with_source ? &consumer : NULL;
         sides[i] = load_profiles(&s->load, 1, &files[i], err);
+        s->load.code_consumer = NULL;
         sides[i] = transforms_apply_any(&s->transforms, sides[i], err);
         if (!sides[i])
             return false;
@@ -292,16 +314,20 @@ static struct profile *make_diff(struct diff_settings *s, const struct exporter 
 {
     struct profile *sides[2] = {NULL, NULL}, *p = NULL;
     struct diff_options o = {.normalise = s->normalise, .threads = thread_style_of(s)};
-    if (load_sides(s, files, sides, err)) {
+    struct sources sources;
+    if (!sources_init(&sources))
+        error_memory(err);
+    else if (load_sides(s, files, &sources, sides, err)) {
         if (!e->pairs)
             note_events(s, sides);
         p = transform_diff(sides[0], sides[1], &o, err);
     }
-    if (p &&
-        !(e->pairs ? write_page(s, e, sides, files, err) : write_diff(s, e, p, err))) {
+    if (p && !(e->pairs ? write_page(s, e, sides, &sources, files, err)
+                        : write_diff(s, e, p, err))) {
         profile_destroy(p);
         p = NULL;
     }
+    sources_deinit(&sources);
     profile_destroy(sides[0]);
     profile_destroy(sides[1]);
     return p;
@@ -324,6 +350,16 @@ static bool check_files(const struct diff_settings *s, int *file_count_of,
     return true;
 }
 
+/* Only a page has texts of sources. */
+static bool check_parts(const struct diff_settings *s, const struct exporter *e,
+                        struct error *err)
+{
+    if (!s->with_source || e->pairs)
+        return true;
+    error_set(err, "--with-source is for HTML pages, and the output is %s", e->name);
+    return error_hint(err, "-o FILE.html");
+}
+
 /* A page compares all events, threads by name, and shares. */
 static bool prepare_page(struct diff_settings *s, struct error *err)
 {
@@ -344,7 +380,8 @@ static int diff_run(void *settings, int file_count, char **files)
     const struct exporter *e = NULL;
     if (!check_files(s, &file_count, &files, &err) ||
         !tables_prepare(&s->tables, &s->transforms, &err) ||
-        !(e = choose_exporter(s, &err)) || (e->pairs && !prepare_page(s, &err))) {
+        !(e = choose_exporter(s, &err)) || !check_parts(s, e, &err) ||
+        (e->pairs && !prepare_page(s, &err))) {
         message_error(&err);
         return STATUS_USAGE;
     }

@@ -105,6 +105,13 @@ module.exports = (test) => {
         assert.equal(await app(page, "live.range"), 3600);
         await page.getByRole("button", { name: "Keys" }).click();
         await page.locator(".dialog", { hasText: "Keys" }).waitFor();
+        const linked = await live(bench, served, "?panel=processes", { viewport: { width: 390, height: 844 } });
+        const tab = linked.getByRole("tab", { name: "Processes" });
+        const inView = () => tab.evaluate((one) => { const { left, right } = one.getBoundingClientRect(); return left >= 0 && right <= 390; });
+        await until(linked, () => document.querySelector("[role=tab][aria-selected=true]")?.textContent === "Processes");
+        assert.ok(await inView(), "the tab of a linked panel is in view");
+        await linked.locator(".tabs").evaluate((one) => { one.scrollLeft = 0; });
+        assert.ok(!(await inView()), "the tabs scroll");
     });
 
     test("notes are written, shown as marks, and removed, if requests need a token", async (bench) => {

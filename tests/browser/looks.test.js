@@ -237,6 +237,7 @@ module.exports = (test) => {
         assert.deepEqual(shown.map(([name, id]) => [name, id]), [["core 0", ""], ["core 1", ""]]);
         assert.ok(shown.every(([, , text]) => /^196$/.test(text)), JSON.stringify(shown));
         assert.match(await page.locator(".label.machine").textContent(), /392.*100 % of 2 CPUs/s);
+        assert.ok(await page.evaluate(() => window.stoke.tracks.height) < 160, "bars that say nothing do not grow");
         const text = await page.locator("body").innerText();
         assert.doesNotMatch(text, /\d (ns|\u00b5s|ms|s)\b/);
         await page.locator(".label.process").nth(1).click();
@@ -674,6 +675,32 @@ module.exports = (test) => {
         assert.equal(await page.locator(".changed .row .dot").count(), 0, "the bars of the table have the colours of changes");
     });
 
+    test("above a comparison, no line wraps in a narrow window or on a telephone", async (bench) => {
+        for (const size of [{ width: 1024, height: 700 }, { width: 800, height: 700 }, { width: 640, height: 700 }, PHONE]) {
+            const page = await report(bench, processes(), "after.perf", { viewport: size });
+            await page.evaluate((text) => window.stoke.opening.open(new Blob([text]), "before.perf", true), processes().replaceAll("other", "interpreter3"));
+            await settle(page);
+            const { height, right } = await page.locator(".strip").evaluate((one) => ({ height: one.offsetHeight, right: Math.max(...[...one.querySelectorAll("dt, dd > *, .colors")].filter((part) => part.offsetWidth).map((part) => part.getBoundingClientRect().right)) }));
+            assert.ok(height <= (size === PHONE ? 70 : 60) && right <= size.width, `${size.width}: ${height} ${right}`);
+        }
+    });
+
+    test("on a telephone, the call graph has one line of settings", async (bench) => {
+        const page = await report(bench, processes(), "x.perf", { viewport: PHONE, convert: ["--with-callgraph"] });
+        await key(page, VIEWS.graph);
+        await page.locator(".limits").waitFor();
+        assert.ok(await page.locator(".limits").evaluate((one) => one.offsetHeight) <= 52);
+    });
+
+    test("a table shows where the focus is on its row", async (bench) => {
+        const page = await report(bench, processes(), "x.perf");
+        const outlines = (selector) => page.locator(selector).first().evaluate((one) => [one, one.querySelector(".row.at, .row.chosen")].map((at) => getComputedStyle(at).outlineStyle === "none" ? 0 : parseFloat(getComputedStyle(at).outlineWidth)));
+        await key(page, VIEWS.sandwich, "ArrowDown");
+        assert.deepEqual(await outlines(".functions .rows"), [0, 2]);
+        await key(page, VIEWS.tree, "ArrowDown");
+        assert.deepEqual(await outlines(".calls .rows"), [0, 2]);
+    });
+
     test("marks near each other are one, with one text", async (bench) => {
         const mark = (at, event) => `p 1/1 [000] ${at.toFixed(6)}: 1 ${event}:\n\tff01 main+0x1 (/bin/prog)\n\n`;
         const times = Array.from({ length: 100 }, (_, i) => `p 1/1 [000] ${(1 + i / 100).toFixed(6)}: 10000000 cpu-clock:\n\tff01 main+0x1 (/bin/prog)\n\n`).join("");
@@ -704,6 +731,10 @@ module.exports = (test) => {
             return tracksView.markGroups().map(({ text }) => text);
         });
         assert.deepEqual(sums, ["lost 900"]);
+        await lost.evaluate(() => window.stoke.changed());
+        await key(lost, VIEWS.marks);
+        const rows = () => lost.locator(".marks-table .row").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent.trim()).join("|")));
+        assert.deepEqual((await rows()).map((row) => row.split("|")[1]), ["900 lost samples, 9 times"]);
     });
 
     test("threads of a trace with one name have their numbers in each view", async (bench) => {

@@ -106,7 +106,22 @@ if "$STOKE" convert --to html -o - before.folded >/dev/null 2>&1; then
     grep -o 'id="profile[a-z-]*" data-name="[a-z.]*"' x.html >names
     says '^id="profile" data-name="after.folded"$' names
     says '^id="profile-before" data-name="before.folded"$' names
+    says_not 'id="sources"' x.html
+    echo 'int a;' >a.c
+    cat >p.json <<'END'
+{"$schema": "https://www.speedscope.app/file-format-schema.json",
+ "shared": {"frames": [{"name": "a", "file": "/build/a.c"}]},
+ "profiles": [{"type": "sampled", "name": "x", "unit": "none", "startValue": 0, "endValue": 1,
+  "samples": [[0]], "weights": [1]}]}
+END
+    status 0 stoke diff --with-source --source-dir . -o x.html before.folded p.json
+    says 'the page has the source file /build/a.c'
+    says 'id="sources"' x.html
+    status 0 stoke diff -q --with-source --source-dir . -o x.html p.json after.folded
+    says 'id="sources"' x.html
 fi
+status 2 stoke diff --with-source -o x.svg before.folded after.folded
+says 'with-source is for HTML pages, and the output is svg'
 status 2 stoke diff --normalize -o x.html before.folded after.folded
 says 'do not apply to a page'
 status 2 stoke diff --tid -o x.html before.folded after.folded

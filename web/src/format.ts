@@ -50,6 +50,11 @@ export function weight(value: number, unit: string): string {
 
 const AXIS_TIME = TIME.filter(([size]) => size <= 1e9); /* minutes have no decimals there */
 
+/* Whether times are counts of cycles: of an instruction trace. */
+export function isCycles(): boolean {
+    return clock === "cycles";
+}
+
 /* The units of times, with their size. */
 export function clockUnits(): [number, string][] {
     return clock === "cycles" ? CYCLES : AXIS_TIME;
@@ -82,7 +87,8 @@ export function axisText(step: number, largest: number, unit: string): (value: n
         return Math.abs(turned - Math.round(turned)) < 1e-6;
     };
     const decimals = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].find(isWhole) ?? 12;
-    return (value) => `${((value * scale) / size).toFixed(decimals)} ${name}`.trim();
+    const isCount = units === CYCLES || units === COUNT;
+    return (value) => (value === 0 && isCount ? "0" : `${((value * scale) / size).toFixed(decimals)} ${name}`.trim());
 }
 
 /* With the unit's name after a count. */

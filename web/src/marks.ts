@@ -3,6 +3,33 @@
 import { count, shownName } from "./format";
 import type { Mark } from "./protocol";
 
+export interface MarkRow {
+    first: Mark;
+    to: number; /* ns: of the last one */
+    lost: number; /* samples of all */
+    times: number;
+}
+
+/* The rows of a table. A busy machine loses samples again and again: those that are less than `near`
+ * after others are in the row of these. */
+export function markRows(marks: Mark[], near: number): MarkRow[] {
+    const rows: MarkRow[] = [];
+    let last: MarkRow | null = null; /* of lost samples */
+    for (const mark of marks) {
+        if (mark.name === undefined && last && mark.at - last.to <= near) {
+            last.to = mark.at;
+            last.lost += mark.lost ?? 0;
+            last.times++;
+            continue;
+        }
+        const row = { first: mark, to: mark.at, lost: mark.lost ?? 0, times: 1 };
+        rows.push(row);
+        if (mark.name === undefined)
+            last = row;
+    }
+    return rows;
+}
+
 const LETTERS_LEAST = 3;
 const NEAR = 14; /* pixels: nearer lines look like one, and no text is between them */
 const TEXT_LEFT = 5, TEXT_RIGHT = 8; /* pixels beside a text */

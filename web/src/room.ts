@@ -2,6 +2,7 @@
 /* The height of the window is divided between the tracks and the panel below them: a chart that
  * is lower than the panel leaves the rest to the tracks, unless the user has moved the splitter. */
 import type { App } from "./app";
+import { isCycles } from "./format";
 import { isPhone } from "./phone";
 
 const BARS = 190; /* pixels of everything but the rows of tracks and the panel */
@@ -17,7 +18,7 @@ export function roomOfRows(app: App): number {
         return 0;
     if (appearance.tracks !== null)
         return appearance.tracks;
-    if (needed === null || !CHARTS.includes(state.view))
+    if (needed === null || !CHARTS.includes(state.view) || isCycles()) /* a traced core runs all the time: the height of its row says nothing */
         return 0;
     const least = appearance.side && app.memory.listed ? LIST_LEAST : PANEL_LEAST;
     return Math.round(Math.max(0, Math.min(innerHeight * 0.6 - TRACK_BARS, innerHeight - BARS - Math.max(least, needed))));

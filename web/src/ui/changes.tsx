@@ -12,7 +12,7 @@ import { Dot, Ends } from "./name";
 import { changeClass, Rows } from "./rows";
 import { COMPARED, type Compared } from "../state";
 import { isPhone } from "../phone";
-import { ColorLegend, CompareTools } from "./toolbar";
+import { ColorLegend } from "./toolbar";
 
 const PIECE = 200; /* rows per request */
 
@@ -31,10 +31,10 @@ function Figures({ app, info }: { app: App; info: ComparisonInfo }) {
     const ratio = base_total > 0 ? `, ${sign}${Math.abs((total / base_total - 1) * 100).toFixed(0)} %` : "";
     return (
         <dl class="sums">
-            <div><dt>{eventName({ name: after?.event ?? "", unit })}</dt><dd><b>{signed(total - base_total, unit)}</b> {weight(base_total, unit)} {"\u2192"} {weightUnit(total, unit)}{ratio}</dd></div>
+            <div class="event"><dt>{eventName({ name: after?.event ?? "", unit })}</dt><dd><b>{signed(total - base_total, unit)}</b> <span>{weight(base_total, unit)} {"\u2192"} {weightUnit(total, unit)}{ratio}</span></dd></div>
             <div><dt>Samples</dt><dd>{count(Math.round(before?.samples ?? 0))} {"\u2192"} {count(Math.round(after?.samples ?? 0))}</dd></div>
-            <div><dt>Changed by more than noise</dt><dd>{count(info.found)} {info.found === 1 ? "function" : "functions"}, {(info.explained * 100).toFixed(0)} % of all changes</dd></div>
-            <div class="method" title={methodOf(info)}><dt>Method</dt><dd>{methodOf(info)}</dd></div>
+            <div class="rather"><dt>Changed by more than noise</dt><dd>{count(info.found)} {info.found === 1 ? "function" : "functions"}, {(info.explained * 100).toFixed(0)} % of all changes</dd></div>
+            <div class="method rather" title={methodOf(info)}><dt>Method</dt><dd>{methodOf(info)}</dd></div>
             {before?.event !== after?.event && <div><dt>Caution</dt><dd>{shownName(before?.event ?? "")} before, {shownName(after?.event ?? "")} after</dd></div>}
         </dl>
     );
@@ -51,10 +51,12 @@ export function ComparedChoice({ app }: { app: App }) {
     );
 }
 
+const NOISE = "Many functions are tested at once: some of their intervals leave out zero by chance. What remains as a change is expected to have at most 5 % such errors.";
+
 /* The heading above the functions whose change is within the noise. */
 function NoiseHeading({ app, of, sum }: { app: App; of: number; sum: number | null }) {
     return (
-        <div class="row noise-heading" role="row">
+        <div class="row noise-heading" role="row" title={NOISE}>
             <span role="cell">Within noise</span>
             <span role="cell">{count(of)} {of === 1 ? "function" : "functions"}{sum !== null && `, sum ${differenceText(app, sum)}${app.state.shares ? " points" : ""}`}</span>
         </div>
@@ -199,7 +201,7 @@ export function Changes({ app }: { app: App }) {
         return <p class="nothing">Nothing is compared.</p>;
     return (
         <div class="changes">
-            <div class="strip"><Figures app={app} info={comparison} />{!isPhone() && <span class="colors"><ColorLegend app={app} wide /></span>}<span class="narrow"><CompareTools app={app} /></span></div>
+            <div class="strip"><Figures app={app} info={comparison} />{!isPhone() && <span class="colors"><ColorLegend app={app} wide /></span>}</div>
             <div class={`panes ${state.compared === "sides" ? "both" : ""}`}>
                 <Table app={app} info={comparison} />
                 <ComparedCharts app={app} />

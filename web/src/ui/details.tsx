@@ -55,12 +55,13 @@ function KeyFigures({ app, self, total, short }: { app: App; self: number; total
                 const [low, high] = interval(value, shown.total || 1, Math.max(1, shown.samples));
                 const samples = Math.round((value / (shown.total || 1)) * shown.samples);
                 const few = samples < FEW;
-                const exactness = value === 0 ? "" : few ? `${count(samples)} ${samples === 1 ? "sample" : "samples"}, too few` : `${shares(low, high)}, ${count(samples)} samples`;
+                const exactness = value === 0 ? "" : few ? `${count(samples)} ${samples === 1 ? "sample" : "samples"}, too few` : shares(low, high);
+                const number = value === 0 || few ? "" : `, ${count(samples)} samples`;
                 return (
-                    <p key={title} title={sampled && short && exactness ? `${exactness} (the 95 % confidence interval of the share)` : undefined}>
+                    <p key={title} title={sampled && short && exactness ? `${exactness}${number} (the 95 % confidence interval of the share)` : undefined}>
                         <span>{title}</span>
                         <b>{weight(value, shown.unit)}</b> {value > 0 && <em>{share(value, shown.total)}</em>}
-                        {sampled && exactness && (few || !short) && <small title="The 95 % confidence interval of the share">{exactness}</small>}
+                        {sampled && exactness && (few || !short) && <small title="The 95 % confidence interval of the share">{exactness}{number && <>, <em>{number.slice(2)}</em></>}</small>}
                     </p>
                 );
             })}

@@ -12,7 +12,6 @@ const STEPS = [1, 2, 5].flatMap((n) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8
     .sort((a, b) => a - b);
 const LEFT = 52; /* for the labels of the axes */
 const BOTTOM = 22;
-const FONT = '11px system-ui, -apple-system, "Segoe UI", "Noto Sans", Cantarell, sans-serif';
 
 const PARTS = [50, 40, 25, 20, 10, 8, 5, 4, 2, 1];
 const COLUMNS_LEAST = 20; /* of a short recording with few samples */
@@ -59,7 +58,7 @@ function paintCells(pen: CanvasRenderingContext2D, heat: HeatInfo, { column, row
 
 /* Below, the start of each column; at the left, the time within it. */
 function paintAxes(pen: CanvasRenderingContext2D, heat: HeatInfo, { column, height }: Shape, dark: boolean): void {
-    pen.font = FONT;
+    pen.font = `11px ${getComputedStyle(document.body).fontFamily}`;
     pen.fillStyle = pen.strokeStyle = ink(dark).faint;
     pen.textBaseline = "middle";
     const every = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600].find((n) => n * column >= 70) ?? 1200;

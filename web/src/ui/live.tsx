@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page of stoke daemon: the viewer, with the machine's metrics as its tracks, and the
  * samples of the last seconds. */
+import { useRef } from "preact/hooks";
 import type { App } from "../app";
 import { count, shownName, time, weightUnit } from "../format";
 import { clock, type Live, moment, PANELS, RANGES, type Status, spanName, WINDOW } from "../live";
@@ -13,7 +14,7 @@ import { Dialogs, WithoutIdle } from "./dialogs";
 import { LivePanel, TopProcesses } from "./live_panels";
 import { LiveTrackPane } from "./live_tracks";
 import { NoteDialog } from "./notes";
-import { Content, Fault, ViewTools } from "./root";
+import { Content, Fault, useTabInView, ViewTools } from "./root";
 import { EventChoice, Search } from "./toolbar";
 
 function since(seconds: number): string {
@@ -115,11 +116,13 @@ function Bar({ app, live }: { app: App; live: Live }) {
 }
 
 function Tabs({ app, live }: { app: App; live: Live }) {
+    const host = useRef<HTMLDivElement>(null);
+    useTabInView(host, live.panel ?? app.state.view);
     const tab = (selected: boolean, title: string, open: () => void) => (
         <button key={title} type="button" role="tab" aria-selected={selected} tabIndex={selected ? 0 : -1} onClick={open}>{title}</button>
     );
     return (
-        <div class="tabs" role="tablist" aria-label="Views" onKeyDown={(event) => {
+        <div class="tabs" ref={host} role="tablist" aria-label="Views" onKeyDown={(event) => {
             const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
             const all = [...event.currentTarget.children] as HTMLElement[];
             const next = all[(all.indexOf(document.activeElement as HTMLElement) + (step ?? 0) + all.length) % all.length];

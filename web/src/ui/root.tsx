@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../app";
 import { spanText } from "../axis";
@@ -186,15 +187,20 @@ function countOf(app: App, view: View): number {
     return view === "marks" ? app.tracks.info?.marks.length ?? 0 : view === "changes" ? app.comparison?.found ?? 0 : 0;
 }
 
-function Tabs({ app }: { app: App }) {
-    const host = useRef<HTMLDivElement>(null);
-    useLayoutEffect(() => { /* in a narrow window the tabs scroll */
+/* In a narrow window the tabs scroll: the selected one is in the middle. */
+export function useTabInView(host: RefObject<HTMLElement | null>, selected: string): void {
+    useLayoutEffect(() => {
         const at = host.current, tab = at?.querySelector("[aria-selected=true]");
         if (at && tab) {
             const all = at.getBoundingClientRect(), one = tab.getBoundingClientRect();
             at.scrollLeft += one.left + one.width / 2 - all.left - all.width / 2;
         }
-    }, [app.state.view]);
+    }, [host, selected]);
+}
+
+function Tabs({ app }: { app: App }) {
+    const host = useRef<HTMLDivElement>(null);
+    useTabInView(host, app.state.view);
     return (
         <div class="tabs" ref={host} role="tablist" aria-label="Views" onKeyDown={(event) => {
             const views = viewsOf(app);

@@ -80,7 +80,7 @@ function Missing({ app, name, onText }: { app: App; name: string; onText(text: s
         <p class="missing">
             <span>The text of <b>{shownName(baseName(name))}</b> is not in this page.</span>
             <button type="button" class="outlined" title={shownName(name)} onClick={choose}>Choose the file{"\u2026"}</button>
-            <span class="faint">Where the sources are, <code>stoke view FILE</code> shows them, and <code>stoke convert --with-source --source-dir DIR FILE -o page.html</code> puts them into a page.</span>
+            <span class="faint">Where the sources are, <code>stoke view FILE</code> shows them, and <code>{app.comparedWith ? "stoke diff --with-source --source-dir DIR BEFORE AFTER" : "stoke convert --with-source --source-dir DIR FILE"} -o page.html</code> puts them into a page.</span>
         </p>
     );
 }

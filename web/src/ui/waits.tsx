@@ -3,9 +3,11 @@
  * and a span of the tracks. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
+import { spanText } from "../axis";
 import { openFunction } from "../commands";
 import { count, markText, share, shownName, time } from "../format";
-import { type Mark, type WaitRow, WaitSort, type WaitsInfo } from "../protocol";
+import { type WaitRow, WaitSort, type WaitsInfo } from "../protocol";
+import { type MarkRow, markRows } from "../marks";
 import { Ends } from "./name";
 import { Rows } from "./rows";
 
@@ -138,28 +140,28 @@ export function Marks({ app }: { app: App }) {
     const [at, setAt] = useState(0);
     const { info } = app.tracks;
     const [from, to] = app.tracks.committed;
-    const marks = (info?.marks ?? []).filter((mark) => mark.at >= from && mark.at <= to);
-    if (!marks.length)
+    const near = (info?.to ?? 0) * MARK_LENGTH;
+    const rows = markRows((info?.marks ?? []).filter((mark) => mark.at >= from && mark.at <= to), near);
+    if (!rows.length)
         return <div class="nothing lack"><p>{info?.marks.length ? "There are no marks in the selected span." : "This profile has no marks: no samples were lost, and there are no tracepoints."}</p></div>;
     const choose = (i: number): void => {
-        const mark = marks[i];
-        const half = ((info?.to ?? 0) * MARK_LENGTH) / 2;
+        const row = rows[i];
         setAt(i);
-        if (mark?.thread !== undefined)
-            app.tracks.reveal(mark.tid, mark.thread);
-        if (mark)
-            app.tracks.select([Math.max(from, mark.at - half), Math.min(to, mark.at + half)], false);
+        if (row?.first.thread !== undefined)
+            app.tracks.reveal(row.first.tid, row.first.thread);
+        if (row)
+            app.tracks.select([Math.max(from, row.first.at - near / 2), Math.min(to, row.to + near / 2)], false);
     };
     return (
         <div class="table marks-table" role="table" aria-label="Marks">
             <div class="heads" role="row"><span role="columnheader">Time</span><span role="columnheader">Mark</span><span role="columnheader">Thread</span></div>
-            <Rows count={marks.length} label="Marks" role="rowgroup" showing={at} keys={{ go: choose, enter: () => app.tracks.commit() }} row={(i) => {
-                const mark = marks[i] as Mark;
+            <Rows count={rows.length} label="Marks" role="rowgroup" showing={at} keys={{ go: choose, enter: () => app.tracks.commit() }} row={(i) => {
+                const row = rows[i] as MarkRow;
                 return (
                     <div key={i} class={`row ${i === at ? "at chosen" : ""}`} role="row" onClick={() => choose(i)} onDblClick={() => app.tracks.commit()}>
-                        <span class="cell" role="cell">{time(mark.at)}</span>
-                        <span class="name" role="cell">{markText(mark)}</span>
-                        <span class="name" role="cell">{shownName(mark.thread ?? "")} {mark.tid}</span>
+                        <span class="cell" role="cell">{row.times > 1 ? spanText(row.first.at, row.to) : time(row.first.at)}</span>
+                        <span class="name" role="cell">{markText({ ...row.first, lost: row.lost })}{row.times > 1 && <em class="faint">, {count(row.times)} times</em>}</span>
+                        <span class="name" role="cell">{shownName(row.first.thread ?? "")} {row.first.tid}</span>
                     </div>
                 );
             }} />
