@@ -12,7 +12,8 @@
 #define MS ((uint64_t)1000000)
 
 /* A process without an interpreter may load one later, as a part of its start or much later:
- * how long the kernel waits until it announces the process again. */
+ * how long the kernel waits until it announces the process again. It is searched again only if it
+ * mapped a file since then. */
 static const uint64_t retries[] = {10 * MS, 40 * MS, 250 * MS, 2000 * MS};
 #define RETRIES (sizeof retries / sizeof *retries)
 
@@ -48,11 +49,13 @@ struct interpreters_process {
     uint64_t memory; /* identifies the address space; 0: not known yet */
     uint64_t number; /* differs between all processes of the recording */
     bool is_sampled; /* not only as the waker of a target */
+    bool is_changed; /* the next search may find more than the last one */
     unsigned attempts;
     uint64_t retry;                  /* search the runtime again after this time, ns */
     struct interpreter_walk walk;    /* if there is a runtime */
     struct process_runtime *runtime; /* NULL: none is known */
-    char refused[160];               /* why it is not read; or empty */
+    bool is_refused;                 /* it has one that is not read */
+    char refused[160];               /* why; or empty */
     struct interpreters_counts counts;
     struct arena arena;
     struct idmap frames; /* addresses by a hash of what the kernel found */
@@ -153,24 +156,39 @@ static struct interpreters_process *process_of(struct record_interpreters *s,
     return s->processes[pid];
 }
 
-/* Searches for the interpreter of a process; if there is none yet, sets when to search again. */
+/* Searches for the interpreter of a process. */
 static void search_runtime(struct record_interpreters *s, struct interpreters_process *p,
                            uint32_t pid)
 {
     p->retry = UINT64_MAX;
+    p->is_changed =
+        s->of_cpus; /* mappings of its threads on other CPUs are not recorded */
     p->runtime = process_runtime_create(pid, s->only, &s->runtimes);
     struct interpreter_runtime *r = p->runtime ? &p->runtime->runtime : NULL;
     if (r && r->interpreter && r->interpreter->layout(r, &p->walk)) {
         s->readable++;
         return;
     }
-    bool refused = p->runtime && p->runtime->refused.message[0];
-    if (refused)
-        format_text(p->refused, sizeof p->refused, "%s", p->runtime->refused.message);
+    const struct process_runtime *none = p->runtime;
+    p->is_changed |= !none || none->is_starting || none->module_count == 0;
+    p->is_refused = none && none->refused.message[0];
+    if (p->is_refused)
+        format_text(p->refused, sizeof p->refused, "%s", none->refused.message);
     process_runtime_destroy(p->runtime);
     p->runtime = NULL;
-    if (!refused && p->attempts < RETRIES)
-        p->retry = os_clock_monotonic() + retries[p->attempts++];
+}
+
+/* Searches if that may find something; if there is no interpreter yet, sets when to try again. */
+static void try_runtime(struct record_interpreters *s, struct interpreters_process *p,
+                        uint32_t pid)
+{
+    if (p->attempts == 0 || p->is_changed)
+        search_runtime(s, p, pid);
+    if (p->runtime)
+        return;
+    p->retry = !p->is_refused && p->attempts < RETRIES
+                   ? os_clock_monotonic() + retries[p->attempts++]
+                   : UINT64_MAX;
 }
 
 /* Searches for the interpreter of a process, and passes its layout to the kernel. */
@@ -180,7 +198,7 @@ static void find_runtime(struct record_interpreters *s, uint32_t pid, uint64_t m
     if (!p)
         return;
     if (!p->runtime)
-        search_runtime(s, p, pid);
+        try_runtime(s, p, pid);
     struct interpreter_stacks_process known = {.memory = memory, .retry = p->retry};
     if (p->runtime) {
         known.state = INTERPRETER_STACKS_KNOWN;
@@ -202,6 +220,14 @@ static void begin_program(struct record_interpreters *s, uint32_t pid)
         os_interpreter_stacks_set(&s->stacks, pid, &unknown);
 }
 
+static bool names_interpreter(struct str path)
+{
+    for (size_t i = 0; interpreters[i]; i++)
+        if (str_has(str_basename(path), str_of(interpreters[i]->file)))
+            return true;
+    return false;
+}
+
 /* A process maps an interpreter: before its first sample, or later than it was searched. */
 static void search_mapped(struct record_interpreters *s, uint32_t pid)
 {
@@ -211,6 +237,16 @@ static void search_mapped(struct record_interpreters *s, uint32_t pid)
     if (p)
         p->attempts = 0;
     find_runtime(s, pid, p ? p->memory : 0);
+}
+
+static void note_mapping(struct record_interpreters *s, const struct record *r)
+{
+    uint32_t pid = record_u32(r->bytes, RECORD_MMAP_PID);
+    struct interpreters_process *p = pid < s->pid_limit ? s->processes[pid] : NULL;
+    if (p)
+        p->is_changed = true;
+    if (names_interpreter(record_mmap_path(s->layout, r)))
+        search_mapped(s, pid);
 }
 
 /* --- Names -------------------------------------------------------------------------- */
@@ -653,14 +689,6 @@ static void take_sample(struct record_interpreters *s, const struct record *r)
 
 /* --- The stage ---------------------------------------------------------------------- */
 
-static bool names_interpreter(struct str path)
-{
-    for (size_t i = 0; interpreters[i]; i++)
-        if (str_has(str_basename(path), str_of(interpreters[i]->file)))
-            return true;
-    return false;
-}
-
 static void take(void *context, const struct record *r)
 {
     struct record_interpreters *s = context;
@@ -669,9 +697,8 @@ static void take(void *context, const struct record *r)
         take_sample(s, r);
         return;
     }
-    if (r->type == PERF_MMAP2 && whole &&
-        names_interpreter(record_mmap_path(s->layout, r)))
-        search_mapped(s, record_u32(r->bytes, RECORD_MMAP_PID));
+    if (r->type == PERF_MMAP2 && whole)
+        note_mapping(s, r);
     if (r->type == PERF_COMM && whole && r->misc & PERF_MISC_COMM_EXEC)
         begin_program(s, record_u32(r->bytes, 8));
     if (r->type == PERF_COMM && whole)
@@ -731,6 +758,7 @@ static bool prepare(void *state, struct event_source_setup *setup, struct error 
                                       .cpu_count = (uint32_t)os_cpus_possible(),
                                       .only = setup->request->interpreter,
                                       .by_frame_pointers = stacks == RECORD_STACKS_FP,
+                                      .of_cpus = setup->sampler->targets.cpus != NULL,
                                       .ended = OUTPUT_BUFFER};
     runtimes_init(&s->runtimes, setup->request->interpreters_by_kernel);
     s->processes = calloc(s->pid_limit, sizeof(*s->processes));

@@ -55,6 +55,7 @@ struct record_interpreters {
     struct idmap counters;  /* by id: enum in interpreters.c; none for most */
     const char *only;       /* the interpreter that is read; NULL: all */
     bool by_frame_pointers; /* native stacks */
+    bool of_cpus;           /* not all CPUs are recorded */
     struct runtimes runtimes;
     struct arena arena;
     struct strings paths; /* of functions: their ids are the numbers of the functions */
