@@ -8,6 +8,13 @@
 #define REFERENCED 0x80 /* the bit of a type whose object may be referred to later */
 #define DIGIT 32768     /* the base of long integers */
 
+/* A code object has 4 to 6 numbers (Python 2; 3.0 to 3.7, and 3.11 or later; 3.8 to 3.10), 8
+ * objects, the number of its first line, and one object, or two since Python 3.11. The fifth
+ * object is a text since then, and a tuple before; the eighth is the name, or the qualified name
+ * since then. */
+enum { CODE_NUMBERS_LEAST = 4, CODE_NUMBERS_MOST = 6 };
+enum { CODE_KINDS = 5, CODE_NAME = 8, CODE_ITEMS = 9, CODE_ITEMS_3_11 = 10 };
+
 /* A container whose items follow. */
 struct open_node {
     uint32_t node, left; /* items to come; not of a dict, which a null object ends */
@@ -116,16 +123,30 @@ static void close_container(struct reader *r)
     r->m->nodes[top->node].end = r->m->count;
 }
 
+/* After an item of a code object, which is a text or not. */
+static void count_code_item(struct reader *r, struct open_node *top, bool is_text)
+{
+    uint32_t count = r->m->nodes[top->node].count;
+    if (count == CODE_KINDS && top->left == CODE_ITEMS_3_11 - CODE_KINDS && !is_text)
+        top->left--; /* Python 3.0 to 3.7 */
+    if (count == CODE_NAME)
+        bytes_skip(&r->in, 4); /* the number of the first line */
+}
+
 /* The innermost container has one more item; a tuple that is complete is an item of the
  * next one. */
 static void count_item(struct reader *r)
 {
-    while (r->depth) {
+    bool is_text = r->m->nodes[marshal_at(r->m, r->m->count - 1)].kind == MARSHAL_TEXT;
+    for (; r->depth; is_text = false) {
         struct open_node *top = &r->open[r->depth - 1];
         struct marshal_node *n = &r->m->nodes[top->node];
         n->count++;
-        if (n->kind == MARSHAL_DICT || --top->left)
+        if (n->kind == MARSHAL_DICT || --top->left) {
+            if (n->kind == MARSHAL_CODE)
+                count_code_item(r, top, is_text);
             return;
+        }
         close_container(r);
     }
 }
@@ -144,6 +165,24 @@ static void open_container(struct reader *r, uint32_t node, enum marshal_kind ki
         r->open[r->depth++] = (struct open_node){node, size};
     else
         count_item(r);
+}
+
+/* The numbers end before the first object, the instructions: a text that fits into the input. */
+static void open_code(struct reader *r, uint32_t node)
+{
+    for (int n = CODE_NUMBERS_LEAST; n <= CODE_NUMBERS_MOST; n++) {
+        struct bytes in = r->in;
+        bytes_skip(&in, (uint64_t)n * 4);
+        bool is_text = (bytes_u8(&in) & ~(unsigned)REFERENCED) == 's';
+        uint32_t size = bytes_u32(&in);
+        bytes_skip(&in, size);
+        if (!is_text || size == 0 || in.failed)
+            continue;
+        bytes_skip(&r->in, (uint64_t)n * 4);
+        open_container(r, node, MARSHAL_CODE, n == 5 ? CODE_ITEMS_3_11 : CODE_ITEMS);
+        return;
+    }
+    r->damaged = true;
 }
 
 /* A null object ends a dict. */
@@ -234,8 +273,11 @@ static void read_container(struct reader *r, uint32_t node, char type)
     case '{':
         open_container(r, node, MARSHAL_DICT, 0);
         break;
+    case 'c':
+        open_code(r, node);
+        break;
     default:
-        r->damaged = true; /* code, or not an object */
+        r->damaged = true; /* not an object */
     }
 }
 
@@ -279,9 +321,23 @@ void marshal_read(struct marshal *m, struct arena *a, struct str bytes, uint32_t
     }
 }
 
+/* The node of a code object's name; its own if it has none. */
+static uint32_t name_of_code(const struct marshal *m, uint32_t code)
+{
+    uint32_t item = code + 1;
+    if (m->nodes[code].count < CODE_NAME)
+        return code;
+    for (int i = 1; i < CODE_NAME; i++)
+        item = marshal_next(m, item);
+    return marshal_at(m, item);
+}
+
 bool marshal_text(const struct marshal *m, uint32_t i, struct str *out)
 {
-    const struct marshal_node *n = &m->nodes[marshal_at(m, i)];
+    uint32_t at = marshal_at(m, i);
+    if (m->nodes[at].kind == MARSHAL_CODE)
+        at = name_of_code(m, at);
+    const struct marshal_node *n = &m->nodes[at];
     if (n->kind != MARSHAL_TEXT)
         return false;
     *out = (struct str){n->text, n->count};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A reader of Python's marshal format, versions 0 to 5, for data without code objects.
+/* A reader of Python's marshal format, versions 0 to 5.
  *
  * The objects become an array of nodes, in the order of the file: a container is followed
  * by its items. A reference is a node, too, and is not expanded, so memory grows with the
@@ -17,6 +17,7 @@ enum marshal_kind {
     MARSHAL_TEXT,
     MARSHAL_LIST, /* a tuple, list or set */
     MARSHAL_DICT, /* its items are keys and values in turn */
+    MARSHAL_CODE, /* a code object: a container whose text is the function's name */
     MARSHAL_REFERENCE,
 };
 
@@ -51,7 +52,8 @@ static inline uint32_t marshal_at(const struct marshal *m, uint32_t i)
 /* The node after this one and its items. */
 static inline uint32_t marshal_next(const struct marshal *m, uint32_t i)
 {
-    bool container = m->nodes[i].kind == MARSHAL_LIST || m->nodes[i].kind == MARSHAL_DICT;
+    uint32_t kind = m->nodes[i].kind;
+    bool container = kind == MARSHAL_LIST || kind == MARSHAL_DICT || kind == MARSHAL_CODE;
     return container ? m->nodes[i].end : i + 1;
 }
 

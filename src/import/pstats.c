@@ -281,7 +281,8 @@ static bool pstats_read(struct source *in, const struct import_options *options,
 
 /* --- Detection -------------------- */
 
-#define FIRST_NODES 12 /* the dict, the first key, and the value up to its dict */
+/* The dict, the first key, and the value up to its dict; the key of a module has its code. */
+#define FIRST_NODES 4096
 
 /* Whether the value begins with two counts and two times, and a dict of callers. */
 static bool is_value(const struct marshal *m, uint32_t node)

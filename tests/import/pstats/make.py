@@ -113,6 +113,33 @@ def python2():
     ])
 
 
+def code(numbers_before, name, inner, since_3_11=False):
+    """A code object that contains another one, or None, among its constants."""
+    bytes_of = lambda content: b"s" + struct.pack("<i", len(content)) + content
+    line = struct.pack("<i", 1)
+    names = sequence(text("x"), text("y"))
+    start = bytes_of(b"d\x00S\x00") + sequence(inner, i32(7)) + names
+    if since_3_11:
+        rest = names + bytes_of(b"  ") + text("w.py") + text(name) + text(name) + line + bytes_of(b"t") + bytes_of(b"")
+    else:
+        rest = names + sequence() + sequence() + text("w.py") + text(name) + line + bytes_of(b"t")
+    return b"c" + struct.pack("<%di" % numbers_before, *([0] * (numbers_before - 1) + [64])) + start + rest
+
+
+def of_module(layout):
+    """python -m profile: the name of the first function is the code object of the module; the
+    second time a reference to it."""
+    inner = code(*layout[:1], "inner", b"N", *layout[1:])
+    module = sequence(text("profile"), i32(0), shared(code(*layout[:1], "<module>", inner, *layout[1:])))
+    again = sequence(text("profile"), i32(0), reference(0))
+    value = lambda calls, self, total, callers: sequence(
+        i32(calls), i32(calls), double(self), double(total), mapping(callers))
+    return mapping([
+        (module, value(1, 1e-06, 5e-06, [])),
+        (key(*ADD), value(2, 4e-06, 4e-06, [(again, i32(2))])),
+    ])
+
+
 def awkward():
     """Values that are not times, a key that is not one, and no code."""
     value = lambda *v: sequence(*v, mapping([]))
@@ -129,7 +156,10 @@ def awkward():
 def main():
     cases = {"plain": plain(), "references": references(), "python2": python2(),
              "awkward": awkward(), "cut": plain()[:-60],
-             "damaged": plain().replace(b"z\x1e<built-in", b"c\x1e<built-in", 1)}
+             "damaged": plain().replace(b"z\x1e<built-in", b"c\x1e<built-in", 1),
+             "code-2.7": of_module((4,)), "code-3.7": of_module((5,)),
+             "code-3.9": of_module((6,)), "code-3.11": of_module((5, True)),
+             "code-cut": of_module((5, True))[:-60]}
     for name, content in cases.items():
         with open(os.path.join(FOLDER, name + ".in"), "wb") as file:
             file.write(content)
