@@ -11,6 +11,10 @@
  * (instants, durations of 0) each event has weight 1. Other phases are skipped:
  * counters, asynchronous events, flows.
  *
+ * clang -ftime-trace writes what an event works on into its arguments, {"detail": "vector.h"}: it
+ * is part of the name. The sums by name that clang adds at the end are not events: they are
+ * skipped.
+ *
  * Events of one thread come in any order, so each is stored as a span until all are
  * read, which takes 24 bytes per event. A begin and its end become a span, the spans
  * are sorted, and a sweep over them maintains the stack of open spans. The array may
@@ -130,6 +134,7 @@ static bool trace_event_read(struct source *in, const struct import_options *opt
     v8_deinit(&t.chunk);
     output_deinit(&t.record.name);
     output_deinit(&t.record.args_name);
+    output_deinit(&t.record.detail);
     output_deinit(&t.record.file);
     arena_deinit(&t.arena);
     bool whole = !t.json.cut && !t.json.broken;

@@ -133,6 +133,17 @@ static void add_instant(struct trace *t, uint32_t track)
     instants[t->instant_count++] = (struct instant){t->record.time, frame_of(t), track};
 }
 
+/* "Source" and its detail "vector.h" become "Source vector.h". */
+static void add_detail(struct trace *t)
+{
+    struct record *e = &t->record;
+    if (!e->detail.used)
+        return;
+    output_char(&e->name, ' ');
+    output_str(&e->name, output_contents(&e->detail));
+    t->arena.failed |= e->name.failed;
+}
+
 static void add_complete(struct trace *t, struct track *track)
 {
     const struct record *e = &t->record;
@@ -148,6 +159,7 @@ static void add_complete(struct trace *t, struct track *track)
     int64_t end = e->time + duration;
     if (end > track->last)
         track->last = end;
+    add_detail(t);
     trace_event_add_span(t, (struct span){.start = e->time,
                                           .end = end,
                                           .frame = frame_of(t),
@@ -214,10 +226,17 @@ static void add_profile(struct trace *t)
     v8_append(&p[n].profile, &t->chunk);
 }
 
+/* A sum of clang over all events of a name: {"name": "Total Source", "args": {"count": 3, "avg ms":
+ * 12}}. It begins at 0 in a thread of its own, so it is no time of a thread. */
+static bool is_sum(const struct record *e)
+{
+    return e->is_average && str_starts(output_contents(&e->name), STR("Total "));
+}
+
 static void read_event(struct trace *t)
 {
     struct record *e = &t->record;
-    if (!trace_event_record(t))
+    if (!trace_event_record(t) || is_sum(e))
         return;
     if (e->has_profile)
         add_profile(t);

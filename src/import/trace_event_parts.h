@@ -77,13 +77,14 @@ struct record {
     char phase;
     int64_t time, duration, thread_duration;
     bool has_time, has_duration, has_thread_duration;
-    struct output name, args_name, file;
+    struct output name, args_name, detail, file;
     uint32_t line, node;
     double weight;
     int64_t pid, tid;
     string_id pid_text, tid_text;
     string_id id;
     bool has_profile; /* `chunk` has data of one */
+    bool is_average;  /* args have the average of several events */
 };
 
 struct open_span {

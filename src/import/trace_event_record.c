@@ -99,14 +99,18 @@ static void read_args(struct trace *t)
     while (json_key(j, &key)) {
         if (str_equal(key, STR("name")))
             take_text(t, &e->args_name);
+        else if (str_equal(key, STR("detail")))
+            take_text(t, &e->detail);
         else if (str_equal(key, STR("data")))
             read_data(t);
         else if (t->options->lines && str_equal(key, STR("url")))
             take_text(t, &e->file);
         else if (t->options->lines && str_equal(key, STR("line")))
             json_index(j, &e->line);
-        else
+        else {
+            e->is_average |= str_equal(key, STR("avg ms"));
             json_skip(j);
+        }
     }
 }
 
@@ -149,11 +153,12 @@ bool trace_event_record(struct trace *t)
     struct str key;
     *e = (struct record){.name = e->name,
                          .args_name = e->args_name,
+                         .detail = e->detail,
                          .file = e->file,
                          .weight = 1,
                          .pid = ID_NONE,
                          .tid = ID_NONE};
-    e->name.used = e->args_name.used = e->file.used = 0;
+    e->name.used = e->args_name.used = e->detail.used = e->file.used = 0;
     v8_clear(&t->chunk);
     if (!json_enter(&t->json, JSON_OBJECT))
         return false;
