@@ -53,7 +53,9 @@ bool perf_parse_frame(struct str line, struct perf_frame_line *f, bool bare)
     f->pc = str_word(&rest);
     if (is_hex(f->pc)) {
         f->symbol = str_trim(rest);
-        if (open >= line.len && f->symbol.len == 0) /* only an address (-F ip) */
+        /* only an address (-F ip), or a module behind it (-F ip,dso); behind the address and the
+         * space of an empty symbol, a module has two spaces */
+        if (f->symbol.len == 0 && open <= f->pc.len + 1)
             f->symbol = STR("[unknown]");
         return true;
     }
@@ -216,7 +218,7 @@ bool perf_find_head(struct str line, struct perf_head *h)
     struct str remaining = line;
     bool at_event = false;
     uint64_t time;
-    *h = (struct perf_head){.id = STR("")};
+    *h = (struct perf_head){.id = STR(""), .frame = STR("")};
     while (remaining.len && !h->sure) {
         const char *end = remaining.ptr;
         struct str word = str_word(&remaining);
@@ -273,13 +275,54 @@ bool perf_find_loose_head(struct str line, struct perf_head *h)
     bool fits = comm.len <= COMM_MOST && !(has_id && comm.len);
     if (has_id)
         comm = str_head(id, 0);
-    *h = (struct perf_head){.comm = comm, .id = id, .rest = after};
+    *h = (struct perf_head){.comm = comm, .id = id, .rest = after, .frame = STR("")};
     return fits;
 }
 
 #define ADDRESS_COLUMNS 16
 #define FRAME_PC_LEAST 3 /* hexadecimal digits of an address in a header */
 #define FRAME_COLUMNS 18 /* of that address with the spaces before it */
+
+#define TID_COLUMNS 7 /* at most, of the second number of an ID "12/34" */
+
+/* The most spaces that fill the columns of the ID "12/34"; other words are not filled. */
+static size_t filling(struct str word)
+{
+    struct str second = word;
+    str_cut(&second, '/');
+    bool filled = is_id(word) && second.len && second.len < TID_COLUMNS;
+    return filled ? TID_COLUMNS - second.len : 0;
+}
+
+/* Finds the address in a line: hexadecimal digits at the right of their columns. */
+static bool find_address(struct str line, struct str *address)
+{
+    struct str rest = line, before = str_head(line, 0);
+    for (; rest.len; before = *address) {
+        *address = str_word(&rest);
+        const char *end = address->ptr + address->len;
+        size_t columns = (size_t)(end - (before.ptr + before.len));
+        size_t least =
+            before.ptr == line.ptr && !before.len ? FRAME_COLUMNS - 1 : FRAME_COLUMNS;
+        if (columns >= least && columns <= least + filling(before) &&
+            address->len >= FRAME_PC_LEAST && is_hex(*address))
+            return true;
+    }
+    return false;
+}
+
+bool perf_find_flat_head(struct str line, struct perf_head *h)
+{
+    struct str address;
+    struct perf_frame_line frame;
+    if (line.len == 0 || line.ptr[0] == '\t' || !find_address(line, &address))
+        return false;
+    struct str before = str_span(line.ptr, address.ptr);
+    if (!perf_find_head(str_trim(before), h) && !perf_find_loose_head(before, h))
+        return false;
+    h->frame = str_span(address.ptr, line.ptr + line.len);
+    return perf_parse_frame(h->frame, &frame, true);
+}
 
 bool perf_is_stack_line(struct str line)
 {

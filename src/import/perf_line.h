@@ -64,6 +64,8 @@ bool perf_parse_location(struct str line, struct str *file, uint32_t *number);
 /* The beginning of a header line. */
 struct perf_head {
     struct str comm, id, rest;
+    struct str
+        frame; /* of a whole sample in one line (perf_find_flat_head), otherwise empty */
     bool sure; /* a CPU or a time follows the ID: no frame line has this form */
 };
 
@@ -77,6 +79,11 @@ bool perf_find_head(struct str line, struct perf_head *h);
  * event; or nothing. It has no other characteristics: only a stack line after it shows that it is a
  * header. `line` has its spaces: numbers differ by their columns. False if it cannot be one. */
 bool perf_find_loose_head(struct str line, struct perf_head *h);
+
+/* Finds the parts of a whole sample in one line, as perf script prints recordings without stacks.
+ * The columns of its address show it, because the line may have no time: a comm, an ID, a period and
+ * an event may be before the address, or nothing. False if the line has another form. */
+bool perf_find_flat_head(struct str line, struct perf_head *h);
 
 /* Whether the line begins like a frame of a stack: with a tab, and an address at the right of 16
  * columns. */

@@ -54,6 +54,7 @@ struct perf_reader {
     struct sample sample; /* current; its frames are in the builder's path */
     bool in_sample;
     struct loose_head loose;
+    bool is_flat;          /* the last sample is in one line, without a time */
     bool only_frames;      /* all lines since this was set were frames */
     bool has_locations;    /* there are annotation lines between the frames */
     frame_id header_frame; /* the frame at the end of the header line, or 0 */
@@ -164,6 +165,16 @@ static event_id event_of(struct perf_reader *r, struct str name, bool has_period
     return r->event;
 }
 
+static bool parse_flat_frame(struct perf_reader *r, struct str text)
+{
+    struct perf_frame_line line;
+    r->header_frame = 0;
+    if (perf_parse_frame(text, &line, true))
+        r->header_frame =
+            perf_frame(r->b, r->options, &line, name_without_offset(line.symbol), false);
+    return true;
+}
+
 /* The text after the event: a frame, if perf prints no stacks, or the fields of a
  * tracepoint. Lost events are records of perf. */
 static bool parse_rest(struct perf_reader *r, struct str rest)
@@ -207,7 +218,11 @@ static bool start_sample(struct perf_reader *r, const struct perf_head *h)
         s.thread = thread_of(r, h->comm, h->id);
     s.weight = r->options->samples || !period ? 1 : (double)period;
     r->sample = s;
-    r->in_sample = parse_rest(r, is_event ? left : rest);
+    r->is_flat = h->frame.len != 0;
+    if (r->is_flat)
+        r->in_sample = parse_flat_frame(r, h->frame);
+    else
+        r->in_sample = parse_rest(r, is_event ? left : rest);
     r->only_frames = false;
     builder_path_clear(r->b);
     return true;
@@ -428,6 +443,18 @@ static bool is_source(struct str line)
            (digits == text.len || text.ptr[digits] == ' ');
 }
 
+/* A whole sample in one line. If it is only a frame, it may be one of the stack of the last header. */
+static bool start_flat(struct perf_reader *r, struct str line)
+{
+    struct perf_head head;
+    if (!perf_find_flat_head(line, &head) ||
+        (r->in_sample && !r->is_flat &&
+         str_trim(str_span(line.ptr, head.frame.ptr)).len == 0))
+        return false;
+    end_sample(r);
+    return start_sample(r, &head);
+}
+
 /* A line that is not cached as a frame. */
 static void read_new_line(struct perf_reader *r, struct str line, struct str text)
 {
@@ -445,6 +472,8 @@ static void read_new_line(struct perf_reader *r, struct str line, struct str tex
         mark_inlined(r, location);
         return;
     }
+    if (start_flat(r, line))
+        return;
     if (perf_parse_frame(text, &frame, indented && r->in_sample)) {
         if (r->in_sample) /* would be wrong after another frame */
             add_new_frame(r, text, &frame, !is_location);
@@ -552,12 +581,28 @@ static bool has_loose_headers(struct str head)
 /* Indented tables begin with numbers, too. */
 #define BARE_PC_LEAST 4
 
+/* Whether each line is a sample, without a time. The last one may be incomplete. */
+static bool is_flat_text(struct str head)
+{
+    size_t found = 0;
+    struct perf_head h;
+    while (head.len && found < 400) {
+        struct str line = str_trim_right(str_cut(&head, '\n'));
+        if (line.len == 0 || line.ptr[0] == '#' || (head.len == 0 && found))
+            continue;
+        if (!perf_find_flat_head(line, &h) || h.frame.len < BARE_PC_LEAST)
+            return false;
+        found++;
+    }
+    return found != 0;
+}
+
 static int perf_probe(struct str head)
 {
     size_t headers = 0, likely = 0, frames = 0, others = 0;
     if (memchr(head.ptr, 0, head.len))
         return 0;
-    if (has_loose_headers(head))
+    if (has_loose_headers(head) || is_flat_text(head))
         return 60;
     for (size_t lines = 0; head.len && lines < 400; lines++) {
         struct str line = str_trim_right(str_cut(&head, '\n'));
