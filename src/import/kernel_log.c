@@ -10,6 +10,9 @@
  *  [  242.123494]  ext4_readdir+0x1f/0x20 [ext4]
  *  [  242.123506]  </TASK>
  *
+ * The files /proc/PID/stack and /proc/PID/task/TID/stack have only the frames, "[<0>] fn+0x1f/0x20".
+ * Before them, head and shell loops write the path of the file, and grep writes it before each frame.
+ *
  * A function after "?" was found on the stack, but perhaps not called: it is left out. The
  * function that a CPU executed is in a line before: "RIP: 0010:fn+0x1f/0x20", "pc : fn+0x1f/0x20". */
 #include "base/number.h"
@@ -18,6 +21,7 @@
 struct klog_reader {
     struct stacktext t; /* first */
     bool in_stack;
+    bool in_file;  /* the stack is from /proc: it has no "Call Trace:" */
     frame_id leaf; /* that the CPU executed, 0: not known */
 };
 
@@ -104,6 +108,7 @@ static bool find_number(struct str text, struct str key, uint64_t *value)
 static void begin_thread(struct klog_reader *r, struct str name, uint64_t pid)
 {
     stacktext_thread(&r->t, name);
+    r->t.pid = ID_NONE;
     r->t.tid = pid <= INT64_MAX ? (int64_t)pid : ID_NONE;
     r->in_stack = false;
     r->leaf = 0;
@@ -184,6 +189,13 @@ static void begin_stack(struct klog_reader *r)
     r->leaf = 0;
 }
 
+/* "[<0>] fn+0x1f/0x20": in a log of other lines, only stacks have this form. */
+static bool is_file_frame(struct str text)
+{
+    struct text_frame f;
+    return str_starts(text, STR("[<")) && parse_function(without_address(text), &f);
+}
+
 static bool is_mark(struct str text)
 {
     static const char *const marks[] = {"<TASK>", "<IRQ>",     "</IRQ>",    "<NMI>",
@@ -206,6 +218,50 @@ static void take_frame(struct klog_reader *r, struct str text)
     }
     stacktext_end(&r->t);
     r->in_stack = false;
+    if (r->in_file)
+        begin_thread(r, STR(""), UINT64_MAX);
+    r->in_file = false;
+}
+
+/* The digits at the start of the text; 0 if there are none. */
+static uint64_t take_digits(struct str *text)
+{
+    size_t n = 0;
+    uint64_t number;
+    while (n < text->len && byte_is_digit(text->ptr[n]))
+        n++;
+    bool valid = number_parse_u64(str_head(*text, n), &number);
+    *text = str_skip(*text, n);
+    return valid && number <= INT64_MAX ? number : 0;
+}
+
+/* "/proc/1/stack", "==> /proc/1/task/2/stack <==", "/proc/1/task/2 systemd": what follows the path is
+ * left in *text: the name of the thread, or after a colon a frame. False if there is no path. */
+static bool take_path(struct klog_reader *r, struct str *text)
+{
+    struct str rest = *text, task = STR("/task/"), file = STR("/stack");
+    if (str_starts(rest, STR("==> ")))
+        rest = str_skip(rest, 4);
+    if (!str_starts(rest, STR("/proc/")))
+        return false;
+    rest = str_skip(rest, 6);
+    uint64_t pid = take_digits(&rest), tid = pid;
+    if (pid == 0)
+        return false;
+    if (str_starts(rest, task)) {
+        rest = str_skip(rest, task.len);
+        tid = take_digits(&rest);
+    }
+    if (str_starts(rest, file))
+        rest = str_skip(rest, file.len);
+    bool is_grep = str_starts(rest, STR(":"));
+    rest = str_trim(is_grep || str_starts(rest, STR("/")) ? str_skip(rest, 1) : rest);
+    if (!is_grep || r->t.pid != (int64_t)pid || r->t.tid != (int64_t)tid) {
+        begin_thread(r, is_grep || str_equal(rest, STR("<==")) ? STR("") : rest, tid);
+        r->t.pid = (int64_t)pid;
+    }
+    *text = is_grep ? rest : STR("");
+    return true;
 }
 
 static bool is_start(struct str text)
@@ -217,6 +273,13 @@ static void klog_line(struct stacktext *t, struct str line)
 {
     struct klog_reader *r = (struct klog_reader *)t;
     struct str text = without_prefix(line);
+    bool has_path = take_path(r, &text);
+    if (has_path && text.len == 0)
+        return;
+    if (!r->in_stack && is_file_frame(text)) {
+        begin_stack(r);
+        r->in_file = true;
+    }
     if (is_start(text))
         begin_stack(r);
     else if (take_task(r, text) || take_cpu(r, text) || take_leaf(r, text))
@@ -234,21 +297,28 @@ static bool klog_read(struct source *in, const struct import_options *options,
 
 static int klog_probe(struct str head)
 {
-    size_t starts = 0, frames = 0;
+    size_t starts = 0, frames = 0, file_frames = 0, lines = 0;
     struct text_frame f;
     struct str line;
     while (stacktext_probe_line(&head, &line)) {
         struct str text = without_prefix(line);
+        size_t path = str_search(text, STR("/stack:[<"));
+        if (str_starts(text, STR("/proc/")) && path < text.len)
+            text = str_skip(text, path + 7);
+        lines += text.len != 0;
+        file_frames += is_file_frame(text);
         starts += is_start(text);
         frames += starts && parse_function(without_address(text), &f);
     }
-    return starts && frames ? 88 : 0;
+    if (!starts)
+        return file_frames * 3 > lines ? 80 : 0;
+    return frames ? 88 : 0;
 }
 
 const struct importer import_kernel_log = {
     .name = "kernel-log",
     .suffixes = "dmesg",
-    .summary = "stacks in the log of the Linux kernel (dmesg): tasks, CPUs, warnings",
+    .summary = "stacks of the Linux kernel: in its log (dmesg), and /proc/PID/stack",
     .probe = klog_probe,
     .read = klog_read,
 };

@@ -63,12 +63,12 @@ def want(fields, stack="main;leaf"):
                   for name, weight in sums.items())
 
 
-def compare(what, text, wanted):
+def compare(what, text, expected):
     status, out, err = tap.run([tap.STOKE, "fold", "--tid", "-"], input=text.encode())
     out = sorted(out.decode().splitlines())
-    if status == 0 and not err and out == wanted:
+    if status == 0 and not err and out == expected:
         return []
-    return ["%s: status %s" % (what, status), *out, *err.decode().splitlines(), "instead of", *wanted]
+    return ["%s: status %s" % (what, status), *out, *err.decode().splitlines(), "instead of", *expected]
 
 
 def check(fields, columns):
