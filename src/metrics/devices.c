@@ -81,6 +81,39 @@ static bool parse_zone(struct str line, struct buddy_zone *out)
     return true;
 }
 
+/* Reads "NAME active objects size per_slab pages : tunables A B C : slabdata active slabs shared". */
+static bool parse_cache(struct str line, struct slab_cache *out)
+{
+    uint64_t first[5], last[2];
+    out->name = str_word(&line);
+    struct str tail = str_skip(line, str_rfind(line, ':') + 1);
+    if (metrics_next_all(&line, first, 5) < 5 ||
+        !str_equal(str_word(&tail), STR("slabdata")) ||
+        metrics_next_all(&tail, last, 2) < 2)
+        return false;
+    out->active = first[0];
+    out->objects = first[1];
+    out->object_size = first[2];
+    out->pages_per_slab = first[4];
+    out->slabs = last[1];
+    return true;
+}
+
+bool slab_caches_parse(struct str text, struct arena *a, struct slab_caches *out)
+{
+    *out = (struct slab_caches){0};
+    while (text.len && out->count < DEVICES_MAX) {
+        struct slab_cache cache, *slot;
+        if (!parse_cache(str_cut(&text, '\n'), &cache))
+            continue;
+        slot = ARRAY_APPEND(a, out->items, out->count, out->cap);
+        if (!slot)
+            return false;
+        *slot = cache;
+    }
+    return true;
+}
+
 bool buddy_zones_parse(struct str text, struct arena *a, struct buddy_zones *out)
 {
     *out = (struct buddy_zones){0};

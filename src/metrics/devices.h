@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Disks, network interfaces, and free memory blocks: /proc/diskstats, /proc/net/dev,
- * /proc/buddyinfo. */
+/* Disks, network interfaces, free memory blocks, and caches of the kernel: /proc/diskstats,
+ * /proc/net/dev, /proc/buddyinfo, /proc/slabinfo. */
 #ifndef STOKE_METRICS_DEVICES_H
 #define STOKE_METRICS_DEVICES_H
 
@@ -82,5 +82,20 @@ struct buddy_zones {
 };
 
 bool buddy_zones_parse(struct str text, struct arena *a, struct buddy_zones *out);
+
+/* Objects of one kind, which the kernel allocates from slabs: groups of pages. */
+struct slab_cache {
+    struct str name; /* part of the text */
+    uint64_t active, objects, object_size;
+    uint64_t slabs, pages_per_slab;
+};
+
+struct slab_caches {
+    struct slab_cache *items;
+    size_t count, cap;
+};
+
+/* Only root can read this file. */
+bool slab_caches_parse(struct str text, struct arena *a, struct slab_caches *out);
 
 #endif

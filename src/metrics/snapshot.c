@@ -93,6 +93,9 @@ bool metrics_read(struct metrics *m, const struct metrics_source *source, unsign
         read_basic(m, source);
     if (parts & METRICS_OTHERS)
         read_others(m, source);
+    if (parts & METRICS_SLAB)
+        slab_caches_parse(source->read(source->context, "/proc/slabinfo", &m->arena),
+                          &m->arena, &m->slab);
     if (parts & METRICS_PROCESSES) {
         struct process_reader reader = {m, source, ARENA_INIT};
         source->processes(source->context, read_process, &reader);

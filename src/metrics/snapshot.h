@@ -35,6 +35,7 @@ struct metrics {
     struct cpu_counter_table interrupts, softirqs;
     struct metric_fields memory, vm;
     struct buddy_zones buddy;
+    struct slab_caches slab;
     struct disks disks;
     struct network_interfaces network;
     struct load_average load;
@@ -51,7 +52,8 @@ enum metrics_parts {
     METRICS_BASIC = 1,
     METRICS_OTHERS = 2,
     METRICS_SYSTEM = METRICS_BASIC | METRICS_OTHERS,
-    METRICS_PROCESSES = 4
+    METRICS_PROCESSES = 4,
+    METRICS_SLAB = 8 /* the kernel locks each cache meanwhile */
 };
 
 /* Reads the parts at that time. What a machine does not have stays empty. Returns false

@@ -260,6 +260,16 @@ def machine(daemon):
         if rows[daemon.busy]["cpu"] > 0 or time.monotonic() > end:
             break
         time.sleep(1)
+    status, kind, body = daemon.get("/api/kernel")
+    expect((status, kind), (200, "application/json"))
+    found = json.loads(body)
+    names = {row["name"]: row["count"] for row in found["softirqs"]}
+    assert names["TIMER"] > 0 and found["time"] > 0 and found["interrupts"], found
+    if os.path.exists("/proc/buddyinfo"):
+        assert all(zone["zone"] and zone["free"] for zone in found["buddy"]) and found["buddy"], found
+    if os.access("/proc/slabinfo", os.R_OK):
+        sizes = [cache["bytes"] for cache in found["slab"]]
+        assert 0 < len(sizes) <= 100 and sizes == sorted(sizes, reverse=True), sizes
     row = rows[daemon.busy]
     assert row["name"] == "sh" and 0 < row["cpu"] <= 1100 and row["rss"] > 0, row
     return f"{len(rows)} processes, sh {row['cpu']} ms/s"

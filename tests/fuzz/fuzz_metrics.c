@@ -34,7 +34,8 @@ int fuzz_one(const uint8_t *data, size_t size)
     struct metrics m;
     struct output o = OUTPUT_BUFFER;
     double shares[CPU_MODES];
-    CHECK(metrics_read(&m, &source, METRICS_SYSTEM | METRICS_PROCESSES, 1, 2));
+    CHECK(metrics_read(&m, &source, METRICS_SYSTEM | METRICS_PROCESSES | METRICS_SLAB, 1,
+                       2));
     for (size_t i = 0; i < m.cpu.count; i++)
         cpu_shares(&m.cpu.all, &m.cpu.cpus[i], shares);
     for (size_t i = 1; i < m.process_count; i++)

@@ -152,6 +152,29 @@ static void buddyinfo(void **state)
     arena_deinit(&arena);
 }
 
+static void slabinfo(void **state)
+{
+    (void)state;
+    struct slab_caches s;
+    PARSED(slab_caches_parse,
+           "slabinfo - version: 2.1\n"
+           "# name <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : "
+           "tunables\n"
+           "dentry  90 105 192 21 1 : tunables 0 0 0 : slabdata 5 6 0\n"
+           "kmalloc:rnd 1 2 8 512 1 : tunables 0 0 0 : slabdata 1 1 0\n"
+           "cut 1 2 8 512 1 : tunables 0 0 0\nx 1 2 : slabdata 1 1 0\n",
+           &s);
+    assert_int_equal(s.count, 2);
+    assert_str(s.items[0].name, "dentry");
+    assert_int_equal(s.items[0].active, 90);
+    assert_int_equal(s.items[0].objects, 105);
+    assert_int_equal(s.items[0].object_size, 192);
+    assert_int_equal(s.items[0].pages_per_slab, 1);
+    assert_int_equal(s.items[0].slabs, 6);
+    assert_str(s.items[1].name, "kmalloc:rnd");
+    arena_deinit(&arena);
+}
+
 static void load_and_pressure(void **state)
 {
     (void)state;
@@ -233,6 +256,7 @@ int main(void)
         UNIT(diskstats_of_all_kernels),
         UNIT(network),
         UNIT(buddyinfo),
+        UNIT(slabinfo),
         UNIT(load_and_pressure),
         UNIT(process_names_may_be_anything),
         UNIT(process_lines_that_are_refused),

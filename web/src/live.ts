@@ -9,6 +9,7 @@ import { fetchAgain } from "./requests";
 import { readState } from "./state";
 
 export const WINDOW = 30; /* s: the span that follows the time */
+const SHORTER = [60, 120, 300, 600, 1800, 3600, 21600, 86400, 259200, 604800]; /* s: of a young store */
 export const RANGES = [[600, "10 min"], [3600, "1 h"], [86400, "24 h"], [604800, "7 d"], [2592000, "30 d"]] as const;
 export const PANELS = [["cpu", "CPU"], ["memory", "Memory"], ["io", "I/O"], ["processes", "Processes"]] as const;
 export type Panel = (typeof PANELS)[number][0];
@@ -79,6 +80,22 @@ export interface Recording {
     duration?: number; /* s */
     seconds?: number;
     error?: string;
+}
+
+/* What the kernel counts by kind. */
+export interface Kernel {
+    time: number; /* ns */
+    page: number; /* bytes */
+    interrupts: Counted[];
+    softirqs: Counted[];
+    buddy: { node: number; zone: string; free: number[] }[]; /* free blocks of 2^0, 2^1... pages */
+    slab: { name: string; bytes: number; objects: number; active: number; object_size: number }[]; /* empty without root */
+}
+
+export interface Counted {
+    name: string;
+    description?: string;
+    count: number; /* since boot */
 }
 
 /* The server refused, with its reason. */
@@ -157,6 +174,8 @@ export class Live {
     private begun = false;
     private busy = false;
     private again = false;
+    kernel: Kernel | null = null;
+    private kernelBefore: Kernel | null = null;
     private compared = 0; /* time of the last comparison */
     private stream: EventSource | null = null;
 
@@ -190,10 +209,13 @@ export class Live {
         return found ? keyOf(found, this.grouping) : name;
     }
 
-    /* The span of the axis. */
+    /* The span of the axis. It is shorter than the range if most of that would be empty: the daemon
+     * has not run for so long. */
     get axis(): Span {
         const end = this.series.count ? this.series.end : Math.floor(Date.now() / 1000);
-        return [end - this.range, end];
+        const first = Math.min(this.series.first, this.span?.[0] ?? end, this.before?.[0] ?? end);
+        const least = SHORTER.find((seconds) => end - first <= seconds) ?? this.range;
+        return [end - (this.series.count ? Math.min(this.range, least) : this.range), end];
     }
 
     get requested(): Span {
@@ -283,6 +305,8 @@ export class Live {
             return; /* a hidden page requests no data */
         if (this.more || (this.panel && this.panel !== "processes"))
             void this.readLatest();
+        if (this.panel === "cpu" || this.panel === "memory")
+            void this.readKernel();
         void this.readProcesses();
         if (this.following && !this.held)
             this.refresh();
@@ -320,6 +344,25 @@ export class Live {
                 this.append(reply);
             this.app.changed();
         } catch { /* the next second asks again */ }
+    }
+
+    private async readKernel(): Promise<void> {
+        try {
+            const now = await (await ask("/api/kernel")).json() as Kernel;
+            if (now.time !== this.kernel?.time)
+                [this.kernelBefore, this.kernel] = [this.kernel, now];
+            this.app.changed();
+        } catch { /* an older daemon, or the next second asks again */ }
+    }
+
+    /* Per second, of what had more than before; the most first. */
+    kernelRates(of: "interrupts" | "softirqs"): (Counted & { rate: number })[] {
+        const { kernel: now, kernelBefore: before } = this;
+        if (!now || !before)
+            return [];
+        const known = new Map(before[of].map(({ name, count }) => [name, count]));
+        return now[of].map((row) => ({ ...row, rate: ((row.count - (known.get(row.name) ?? row.count)) / (now.time - before.time)) * 1e9 }))
+            .filter(({ rate }) => rate > 0).sort((a, b) => b.rate - a.rate);
     }
 
     /* --- Notes ---------------------------------------------------------------------------- */
@@ -568,6 +611,8 @@ export class Live {
         this.remember();
         if (panel && panel !== "processes")
             void this.readLatest();
+        if (panel === "cpu" || panel === "memory")
+            void this.readKernel();
         this.app.changed();
     }
 

@@ -23,6 +23,7 @@ export class Series {
     start = 0;
     step = 1;
     count = 0;
+    first = Number.POSITIVE_INFINITY; /* the time of the first value */
     readonly units = new Map<string, string>();
     private readonly columns = new Map<string, Float64Array>();
 
@@ -49,6 +50,7 @@ export class Series {
         this.start = reply.start;
         this.step = reply.step;
         this.count = reply.count;
+        this.first = Number.POSITIVE_INFINITY;
         this.take(reply);
     }
 
@@ -62,6 +64,7 @@ export class Series {
                 column.fill(Number.NaN, Math.max(0, this.count - shift));
             }
             this.start += shift * this.step;
+            this.first = Math.max(this.first, this.start);
         }
         this.take(reply);
     }
@@ -76,8 +79,10 @@ export class Series {
             this.units.set(name, unit);
             for (const [i, value] of values.entries()) {
                 const at = this.indexOf(reply.start + i * reply.step);
-                if (value !== null && at >= 0 && at < this.count)
-                    column[at] = value;
+                if (value === null || at < 0 || at >= this.count)
+                    continue;
+                column[at] = value;
+                this.first = Math.min(this.first, this.start + at * this.step);
             }
         }
     }

@@ -246,15 +246,79 @@ function Users({ live, of }: { live: Live; of: "cpu" | "memory" | "io" }) {
     );
 }
 
+const KINDS_MOST = 40; /* rows */
+
+/* How often the kernel was interrupted, by what. */
+function Interrupts({ live, of, title }: { live: Live; of: "interrupts" | "softirqs"; title: string }) {
+    const held = useHeld(live.kernelRates(of).slice(0, KINDS_MOST), (row) => row.name);
+    return held.rows.length === 0 ? null : (
+        <table class="live-table">
+            <thead><tr><th>{title}</th><th>Per second</th></tr></thead>
+            <tbody {...held.events}>
+                {held.rows.map((row) => (
+                    <tr key={row.name} title={row.description && shownName(`${row.name}: ${row.description}`)}>
+                        <th>{shownName(row.name)} {row.description && <span class="faint">{shownName(/^\d/.test(row.name) ? row.description.split(/\s+/).pop() ?? "" : row.description)}</span>}</th>
+                        <td>{perSecond(row.rate)}</td>
+                    </tr>
+                ))}
+            </tbody>
+        </table>
+    );
+}
+
+/* The free blocks of each zone, by their size: few large ones are fragmented memory. */
+function FreeBlocks({ live }: { live: Live }) {
+    const { buddy = [], page = 0 } = live.kernel ?? {};
+    const orders = Math.max(0, ...buddy.map((zone) => zone.free.length));
+    const nodes = new Set(buddy.map((zone) => zone.node)).size;
+    return orders === 0 ? null : (
+        <table class="live-table wide numbers-only">
+            <thead><tr><th>Free blocks</th>{buddy.map(({ node, zone }) => <th key={`${node} ${zone}`}>{shownName(zone)}{nodes > 1 ? ` ${node}` : ""}</th>)}</tr></thead>
+            <tbody>
+                {Array.from({ length: orders }, (_, order) => (
+                    <tr key={order}>
+                        <th>{bytes(page * 2 ** order).replace(".0 ", " ")}</th>
+                        {buddy.map(({ node, zone, free }) => <td key={`${node} ${zone}`}>{count(free[order] ?? 0)}</td>)}
+                    </tr>
+                ))}
+            </tbody>
+        </table>
+    );
+}
+
+/* What the kernel allocates in its own caches. */
+function Caches({ live }: { live: Live }) {
+    const held = useHeld((live.kernel?.slab ?? []).filter((cache) => cache.bytes > 0), (cache) => cache.name);
+    const largest = Math.max(1, ...held.rows.map((cache) => cache.bytes));
+    return held.rows.length === 0 ? null : (
+        <section class="live-kernel" aria-label="Caches of the kernel">
+            <div class="live-top-head"><h2>Kernel caches (slab)</h2></div>
+            <table class="live-table">
+                <thead><tr><th>Name</th><th>Size</th><th title="Objects that are used">Used</th><th title="Bytes of an object">Object</th></tr></thead>
+                <tbody {...held.events}>
+                    {held.rows.map((cache) => (
+                        <tr key={cache.name}>
+                            <th>{shownName(cache.name)}</th>
+                            <td class="barred"><i style={{ width: `${(cache.bytes / largest) * 100}%` }} /><span>{bytes(cache.bytes)}</span></td>
+                            <td title={`${count(cache.active)} of ${count(cache.objects)} objects`}>{percent(cache.active / Math.max(1, cache.objects))}</td>
+                            <td>{bytes(cache.object_size)}</td>
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+        </section>
+    );
+}
+
 /* The values of this moment. */
 export function LivePanel({ live }: { live: Live }) {
     switch (live.panel) {
         case "processes":
             return <ProcessTable live={live} />;
         case "cpu":
-            return <div class="live-panel halves"><div><Values live={live} figures={CPU} /><Rows live={live} kind="core" title="CPU" figures={MODES} /></div><Users live={live} of="cpu" /></div>;
+            return <div class="live-panel halves thirds"><div><Values live={live} figures={CPU} /><Rows live={live} kind="core" title="CPU" figures={MODES} /></div><Users live={live} of="cpu" /><section class="live-kernel" aria-label="Interrupts by kind"><Interrupts live={live} of="interrupts" title="Interrupt" /><Interrupts live={live} of="softirqs" title="Softirq" /></section></div>;
         case "memory":
-            return <div class="live-panel halves"><div><Values live={live} figures={MEMORY} /></div><Users live={live} of="memory" /></div>;
+            return <div class="live-panel halves thirds"><div><Values live={live} figures={MEMORY} /><FreeBlocks live={live} /></div><Users live={live} of="memory" /><Caches live={live} /></div>;
         case "io":
             return <div class="live-panel halves"><div><Rows live={live} kind="disk" title="Disk" figures={DISK} /><Rows live={live} kind="net" title="Interface" figures={NETWORK} /></div><Users live={live} of="io" /></div>;
         default:
