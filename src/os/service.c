@@ -34,12 +34,12 @@ static bool put(int socket, const char *bytes, size_t size)
     return length == (ssize_t)size;
 }
 
-static bool has_answer(int socket)
+static bool has_answer(const struct os_service *s)
 {
-    struct pollfd wait = {.fd = socket, .events = POLLIN};
+    struct pollfd wait = {.fd = s->socket, .events = POLLIN};
     int ready;
     do
-        ready = poll(&wait, 1, ANSWER_MS);
+        ready = poll(&wait, 1, s->limit);
     while (ready < 0 && errno == EINTR);
     return ready == 1;
 }
@@ -68,7 +68,7 @@ bool os_service_start(struct os_service *s, os_service_answer *answer, void *con
                       struct error *err)
 {
     int ends[2];
-    *s = (struct os_service){.socket = -1};
+    *s = (struct os_service){.socket = -1, .limit = ANSWER_MS};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return error_set(err, "cannot connect to a process: %s", strerror(errno));
     struct work w = {.answer = answer, .context = context, .socket = ends[1]};
@@ -86,7 +86,7 @@ size_t os_service_ask(struct os_service *s, struct str question, char *into)
     ssize_t length = 0;
     if (!s->child.pid)
         return 0;
-    if (put(s->socket, question.ptr, question.len) && has_answer(s->socket))
+    if (put(s->socket, question.ptr, question.len) && has_answer(s))
         length = receive(s->socket, into);
     if (length <= 0)
         os_service_end(s);

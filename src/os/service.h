@@ -14,6 +14,7 @@
 struct os_service {
     struct os_child child;
     int socket;
+    int limit; /* of the time for an answer, ms; os_service_start sets 10 s */
 };
 
 /* Writes the answer, at most OS_SERVICE_MAX bytes, into `into`; returns its length. */

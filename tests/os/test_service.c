@@ -15,6 +15,8 @@ static size_t reverse(void *context, struct str question, char *into)
         abort();
     if (str_equal(question, STR("end")))
         _exit(0);
+    if (str_equal(question, STR("sleep")))
+        sleep(1000); /* it is killed */
     if (str_equal(question, STR("files")))
         into[0] = fcntl(*open_before, F_GETFD) < 0 ? 'c' : 'o';
     else if (str_equal(question, STR("rights")))
@@ -85,12 +87,27 @@ static void a_child_that_ends_gives_no_answer(void **state)
     }
 }
 
+/* Also not to later questions: the child is ended. */
+static void a_child_that_is_late_gives_no_answer(void **state)
+{
+    char into[OS_SERVICE_MAX];
+    int open_before;
+    (void)state;
+    struct os_service s = start(&open_before);
+    s.limit = 20;
+    assert_int_equal(os_service_ask(&s, STR("sleep"), into), 0);
+    assert_int_equal(s.child.pid, 0);
+    assert_int_equal(os_service_ask(&s, STR("abc"), into), 0);
+    close(open_before);
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
         cmocka_unit_test(questions_are_answered),
         cmocka_unit_test(the_child_is_restricted),
         cmocka_unit_test(a_child_that_ends_gives_no_answer),
+        cmocka_unit_test(a_child_that_is_late_gives_no_answer),
     };
     return UNITS_RUN(units);
 }
