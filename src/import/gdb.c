@@ -219,6 +219,12 @@ static void read_location(struct stacktext *t, struct str text)
         stacktext_location(t, file, number);
 }
 
+/* "Process 412 stopped": the thread and the frame that follow are lldb's message about it. */
+static bool is_lldb_stop(struct str text)
+{
+    return str_starts(text, STR("Process ")) && str_ends(text, STR(" stopped"));
+}
+
 /* A line between the frames; most are skipped. */
 static void read_other(struct gdb_reader *r, struct str line)
 {
@@ -232,8 +238,10 @@ static void read_other(struct gdb_reader *r, struct str line)
     if (str_starts(text, STR("[Switching to thread ")))
         begin_gdb_thread(t, text);
     if (str_starts(text, STR("[Switching to thread ")) ||
-        str_starts(text, STR("Program terminated with signal ")))
+        str_starts(text, STR("Program terminated with signal ")) || is_lldb_stop(text))
         r->is_position = true;
+    else if (str_starts(text, STR("(lldb) ")))
+        r->is_position = false;
     else if (str_starts(line, STR("    ")))
         read_location(t, text);
 }

@@ -93,8 +93,6 @@ static const struct unread_format formats[] = {
      "stoke record ./PROGRAM"},
     {TEXT("adcg"), NO_TEXT, "coverage data of gcc, which have no stacks",
      "stoke record ./PROGRAM"},
-    {TEXT("=="), TEXT("== Memcheck, a memory error detector"), "a report of memcheck",
-     "valgrind --tool=dhat PROGRAM, or --xtree-leak=yes and name the .kcg"},
     {TEXT("=="), TEXT(", a thread error detector"), "a report of valgrind on threads",
      "valgrind --tool=callgrind PROGRAM"},
     {TEXT("<"), TEXT("<valgrindoutput>"), "a report of valgrind as XML",

@@ -5,7 +5,8 @@
 massif: the totals of each snapshot with a tree, of each allocating function, and of the outermost
 callers, for the files of the tests and the corpus, and for a program under valgrind if it is
 installed. heaptrack: its events are replayed one by one. jemalloc, tcmalloc: the bytes of a
-program with known allocations, by function, if the allocators are installed.
+program with known allocations, by function, if the allocators are installed. Reports of leaks: the
+sums that they state.
 
 What stoke writes as massif's format has the same peak as its input, and ms_print reads it."""
 
@@ -334,8 +335,23 @@ def check_written(report, name):
                       err.decode() if status else written_wrong(written, source))
 
 
+STATED_SUM = re.compile(r"(?:(definitely|indirectly|possibly) lost: ([0-9,]+) bytes|"
+                        r"SUMMARY: \w+: (\d+) byte\(s\) leaked)")
+
+
+def check_leaks(report):
+    """Whether records of indirect leaks are there or not, the sum is that of all leaks."""
+    for name in ("memcheck", "direct", "sanitizer"):
+        path = os.path.join(OURS, "leaks", name + ".in")
+        text = open(path, encoding="utf-8").read()
+        stated = sum(int((match[2] or match[3]).replace(",", "")) for match in STATED_SUM.finditer(text))
+        got = sum(size for _, size in folded(path, "leaked"))
+        report.result(f"leaks/{name}: the stated sum", "" if got == stated else f"{got}, not {stated}")
+
+
 def main():
     report = tap.Tap()
+    check_leaks(report)
     for name in ("pages", "plain", "stacks"):
         check(report, os.path.join(OURS, "massif", name + ".in"))
     theirs = sorted(glob.glob(os.path.join(tap.CORPUS, "massif", "massif.out.*")))

@@ -72,7 +72,6 @@ static void reports_are_known(void **state)
     is_known(STR("\x81rforpl\xff\x08\0"), "LLVM");
     is_known(STR("\xfflprofi\x81\x0b\0"), "LLVM");
     is_known(STR("adcg*33B"), "gcc");
-    is_known(STR("==1== Memcheck, a memory error detector\n"), "memcheck");
     is_known(STR("==1== Helgrind, a thread error detector\n"), "threads");
     is_known(STR("<?xml version=\"1.0\"?>\n\n<valgrindoutput>\n"), "XML");
     is_known(STR("-----\nI1 cache: \nEvents recorded:  Ir\n"), "cg_annotate");

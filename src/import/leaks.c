@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports of leaked memory, of valgrind's memcheck (--leak-check=full) and of LeakSanitizer, which
+ * is part of AddressSanitizer:
+ *
+ *   ==412== 48 (16 direct, 32 indirect) bytes in 1 blocks are definitely lost in loss record 3 of 5
+ *   ==412==    at 0x48417B4: malloc (in /usr/lib/vgpreload_memcheck.so)
+ *   ==412==    by 0x109160: leak (a.c:3)
+ *   ==412==
+ *
+ *   Direct leak of 300 byte(s) in 3 object(s) allocated from:
+ *       #0 0x7fd36f2b89cf in malloc ../asan_malloc_linux.cpp:69
+ *       #1 0x5638d03771b0 in leak /srv/a.c:3
+ *
+ * Memory that is still reachable is an event of its own. The label "kind" is how it was lost. What
+ * a lost block points to is lost indirectly: memcheck counts it in the record of that block, and again
+ * in records of its own if they are requested (--show-leak-kinds=all). Then only these count. */
+#include "base/array.h"
+#include "import/stacktext.h"
+#include "import/valgrind_frame.h"
+#include "model/sample_labels.h"
+
+#define INDIRECTLY "indirectly lost"
+
+struct leak {
+    stack_id stack;
+    string_id kind;
+    int64_t pid;
+    uint64_t bytes, blocks;
+};
+
+struct leak_list {
+    struct leak *items;
+    size_t count, cap;
+};
+
+struct leak_reader {
+    struct stacktext t; /* first */
+    bool in_record;
+    struct leak leak;        /* of the current record, without the stack */
+    uint64_t indirect_bytes; /* that the record counts, but that are lost indirectly */
+    /* Added at the end: the event of the leaks is the first one. */
+    struct leak_list reachable, indirect;
+    bool has_indirect; /* there are records of it */
+    struct str above;  /* valgrind's frame before: its text */
+    char above_room[512];
+};
+
+/* Valgrind's frames of inlined functions have the address of their caller, which follows. */
+static void settle_above(struct leak_reader *r, struct str caller)
+{
+    struct builder *b = r->t.b;
+    if (r->above.len)
+        builder_path_add(b, valgrind_frame(b, r->t.options, r->above,
+                                           valgrind_is_inlined(r->above, caller)));
+    r->above.len = 0;
+}
+
+/* --- Records ---------------------------------------------------------------------- */
+
+static void add_sample(struct leak_reader *r, const struct leak *leak, struct str event,
+                       enum unit unit, uint64_t weight)
+{
+    struct builder *b = r->t.b;
+    label_id label =
+        builder_label_text(b, STR("kind"), profile_string(b->profile, leak->kind));
+    struct sample s = {.time = TIME_NONE,
+                       .cpu = CPU_NONE,
+                       .event = builder_event(b, event, unit),
+                       .thread = builder_thread(b, leak->pid, ID_NONE, STR("")),
+                       .stack = leak->stack,
+                       .count = 1,
+                       .weight = (double)weight};
+    builder_add_labelled(b, &s, builder_label_set(b, &label, 1));
+}
+
+static void add_later(struct leak_reader *r, struct leak_list *list, struct leak leak)
+{
+    struct leak *added = ARRAY_APPEND(&r->t.arena, list->items, list->count, list->cap);
+    if (added)
+        *added = leak;
+}
+
+static void end_record(struct leak_reader *r)
+{
+    struct builder *b = r->t.b;
+    if (!r->in_record)
+        return;
+    r->in_record = false;
+    settle_above(r, STR(""));
+    r->leak.stack = builder_path_from_leaf(b);
+    r->leak.pid = r->t.pid;
+    builder_path_clear(b);
+    if (str_equal(profile_string(b->profile, r->leak.kind), STR("still reachable"))) {
+        add_later(r, &r->reachable, r->leak);
+        return;
+    }
+    add_sample(r, &r->leak, STR("leaked"), UNIT_BYTES, r->leak.bytes);
+    add_sample(r, &r->leak, STR("leaked blocks"), UNIT_COUNT, r->leak.blocks);
+    struct leak indirect = r->leak;
+    indirect.bytes = r->indirect_bytes;
+    if (indirect.bytes)
+        add_later(r, &r->indirect, indirect);
+}
+
+/* "5,000" at the start of *text, which is removed with the space after it. */
+static bool take_number(struct str *text, uint64_t *value)
+{
+    size_t n = 0;
+    *value = 0;
+    for (; n < text->len && (byte_is_digit(text->ptr[n]) || (n && text->ptr[n] == ','));
+         n++) {
+        if (text->ptr[n] == ',')
+            continue;
+        if (*value > INT64_MAX / 10 - 1)
+            return false;
+        *value = *value * 10 + (uint64_t)(text->ptr[n] - '0');
+    }
+    *text = str_trim_left(str_skip(*text, n));
+    return n != 0;
+}
+
+static bool take_text(struct str *text, struct str part)
+{
+    if (!str_starts(*text, part))
+        return false;
+    *text = str_trim_left(str_skip(*text, part.len));
+    return true;
+}
+
+static void begin_record(struct leak_reader *r, struct str kind, uint64_t bytes,
+                         uint64_t blocks)
+{
+    end_record(r);
+    r->in_record = true;
+    r->leak = (struct leak){
+        .kind = builder_string(r->t.b, kind), .bytes = bytes, .blocks = blocks};
+    r->indirect_bytes = 0;
+    r->has_indirect |= str_equal(kind, STR(INDIRECTLY));
+    builder_path_clear(r->t.b);
+}
+
+/* "48 (16 direct, 32 indirect) bytes in 1 blocks are definitely lost in loss record 3 of 5". */
+static bool take_memcheck_head(struct leak_reader *r, struct str text)
+{
+    uint64_t bytes, direct, indirect = 0, blocks;
+    if (!take_number(&text, &bytes))
+        return false;
+    direct = bytes;
+    if (take_text(&text, STR("(")) &&
+        !(take_number(&text, &direct) && take_text(&text, STR("direct,")) &&
+          take_number(&text, &indirect) && take_text(&text, STR("indirect)"))))
+        return false;
+    if (!take_text(&text, STR("bytes in")) || !take_number(&text, &blocks) ||
+        !take_text(&text, STR("blocks are")))
+        return false;
+    size_t end = str_search(text, STR(" in loss record "));
+    if (end == text.len)
+        return false;
+    begin_record(r, str_head(text, end), direct, blocks);
+    r->indirect_bytes = indirect;
+    return true;
+}
+
+/* "Direct leak of 300 byte(s) in 3 object(s) allocated from:". */
+static bool take_sanitizer_head(struct leak_reader *r, struct str text)
+{
+    uint64_t bytes, blocks;
+    bool is_direct = take_text(&text, STR("Direct leak of"));
+    if (!is_direct && !take_text(&text, STR("Indirect leak of")))
+        return false;
+    if (!take_number(&text, &bytes) || !take_text(&text, STR("byte(s) in")) ||
+        !take_number(&text, &blocks))
+        return false;
+    begin_record(r, is_direct ? STR("direct") : STR("indirect"), bytes, blocks);
+    return true;
+}
+
+/* --- Frames ----------------------------------------------------------------------- */
+
+static bool take_memcheck_frame(struct leak_reader *r, struct str text)
+{
+    if (!str_starts(text, STR("at 0x")) && !str_starts(text, STR("by 0x")))
+        return false;
+    text = str_head(str_skip(text, 3), sizeof r->above_room);
+    settle_above(r, text);
+    memcpy(r->above_room, text.ptr, text.len);
+    r->above = (struct str){r->above_room, text.len};
+    return true;
+}
+
+/* "(/srv/prog+0x10b0) (BuildId: 5f...)": the module. False if it has another form. */
+static bool parse_module(struct str location, struct text_frame *f)
+{
+    size_t plus = str_rsearch(location, STR("+0x"));
+    if (!str_starts(location, STR("(")) || plus == location.len)
+        return false;
+    f->module = str_skip(str_head(location, plus), 1);
+    return true;
+}
+
+/* "in operator new(unsigned long) /srv/new.cpp:95:3", "in f (/srv/prog+0x10b0)", "(/srv/prog+0x10b0)". */
+static void parse_sanitizer(struct str rest, struct text_frame *f)
+{
+    size_t build = str_search(rest, STR(" (BuildId: "));
+    rest = str_trim(str_head(rest, build));
+    if (parse_module(rest, f))
+        return;
+    if (str_starts(rest, STR("in ")))
+        rest = str_skip(rest, 3);
+    size_t open = str_rsearch(rest, STR(" (/")), space = str_rfind(rest, ' ');
+    f->name = rest;
+    if (open < rest.len && parse_module(str_skip(rest, open + 1), f)) {
+        f->name = str_head(rest, open);
+        return;
+    }
+    struct str file = stacktext_split_location(str_skip(rest, space + 1), &f->line);
+    if (space == rest.len ||
+        (!f->line && !str_has(file, STR("/")) && !str_starts(file, STR("<"))))
+        return;
+    f->file = file;
+    f->name = str_head(rest, space);
+}
+
+static bool take_sanitizer_frame(struct leak_reader *r, struct str text)
+{
+    struct text_frame f = TEXT_FRAME;
+    uint64_t number;
+    struct str rest = str_skip(text, 1);
+    if (!str_starts(text, STR("#")) || !take_number(&rest, &number))
+        return false;
+    if (stacktext_add_known(&r->t, text))
+        return true;
+    stacktext_take_hex(&rest, &f.address);
+    parse_sanitizer(rest, &f);
+    stacktext_add(&r->t, text, &f);
+    return true;
+}
+
+/* --- Lines ------------------------------------------------------------------------ */
+
+/* Removes "==412== " of valgrind, or "==00:00:01.123 412== "; sets the process. */
+static struct str without_prefix(struct leak_reader *r, struct str line)
+{
+    struct str rest = str_skip(line, 2), inside;
+    uint64_t pid;
+    if (!str_starts(line, STR("==")))
+        return str_trim(line);
+    size_t end = str_search(rest, STR("=="));
+    inside = str_head(rest, end);
+    size_t space = str_rfind(inside, ' ');
+    if (space < inside.len)
+        inside = str_skip(inside, space + 1);
+    if (end == rest.len || !take_number(&inside, &pid) || inside.len)
+        return str_trim(line);
+    if (r->t.pid != (int64_t)pid)
+        end_record(r);
+    r->t.pid = (int64_t)pid;
+    return str_trim(str_skip(rest, end + 2));
+}
+
+static void leak_line(struct stacktext *t, struct str line)
+{
+    struct leak_reader *r = (struct leak_reader *)t;
+    struct str text = without_prefix(r, line);
+    if (take_memcheck_head(r, text) || take_sanitizer_head(r, text))
+        return;
+    if (r->in_record && (take_memcheck_frame(r, text) || take_sanitizer_frame(r, text)))
+        return;
+    end_record(r);
+    if (str_has(text, STR(" in loss record ")))
+        stacktext_warn(t, "a record that cannot be read", line);
+}
+
+static void leak_finish(struct stacktext *t)
+{
+    struct leak_reader *r = (struct leak_reader *)t;
+    end_record(r);
+    for (size_t i = 0; i < r->indirect.count && !r->has_indirect; i++) {
+        struct leak *leak = &r->indirect.items[i];
+        leak->kind = builder_string(t->b, STR(INDIRECTLY));
+        add_sample(r, leak, STR("leaked"), UNIT_BYTES, leak->bytes);
+    }
+    for (size_t i = 0; i < r->reachable.count; i++) {
+        const struct leak *leak = &r->reachable.items[i];
+        add_sample(r, leak, STR("reachable"), UNIT_BYTES, leak->bytes);
+        add_sample(r, leak, STR("reachable blocks"), UNIT_COUNT, leak->blocks);
+    }
+}
+
+static bool leak_read(struct source *in, const struct import_options *options,
+                      struct builder *b, struct error *err)
+{
+    struct leak_reader r = {.t = {.weight = 1, .finish = leak_finish}, .above = STR("")};
+    return stacktext_read(&r.t, in, options, b, leak_line, err);
+}
+
+static int leak_probe(struct str head)
+{
+    if (memchr(head.ptr, 0, head.len))
+        return 0;
+    bool is_memcheck = str_starts(head, STR("==")) &&
+                       str_has(head, STR("== Memcheck, a memory error detector"));
+    bool has_leaks = str_has(head, STR(" in loss record ")) ||
+                     str_has(head, STR(" byte(s) leaked in ")) ||
+                     str_has(head, STR("ERROR: LeakSanitizer: detected memory leaks"));
+    return is_memcheck || has_leaks ? 92 : 0;
+}
+
+const struct importer import_leaks = {
+    .name = "leaks",
+    .suffixes = "memcheck,lsan",
+    .summary = "leaks of valgrind's memcheck, LeakSanitizer and AddressSanitizer",
+    .empty =
+        "the report has no leaks with stacks; valgrind lists them with --leak-check=full",
+    .counts_all = true,
+    .probe = leak_probe,
+    .read = leak_read,
+};
