@@ -97,14 +97,15 @@ static void end_window(struct daemon *d, uint64_t end)
 {
     struct profile *p;
     struct error err;
+    uint64_t lost = record_live_lost(&d->live);
     struct store_window w = {.start = d->window_start + d->offset,
                              .end = end + d->offset,
                              .rate = d->rate,
-                             .lost = d->live.lost - d->lost};
+                             .lost = lost - d->lost};
     uint64_t offset = d->offset;
     d->offset = clock_offset();
     d->window_start = end;
-    d->lost = d->live.lost;
+    d->lost = lost;
     if (!daemon_samples_cut(&d->samples, next_end(d, end), offset, &p, &err))
         engine_note(d->report, "samples are lost: %s", err.message);
     extend_window(d);

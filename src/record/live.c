@@ -169,11 +169,15 @@ static bool turn(struct record_live *l, int milliseconds)
     bool ok = record_chain_collect(&l->chain);
     if (!l->round_ended)
         round_over(l); /* or the last records would wait for later ones */
-    l->lost = record_chain_lost(&l->chain);
     l->throttled = l->chain.counts.throttled;
     l->ended = !l->settings->idle(l->settings->idle_context, t.reasons, &next) || !ok;
     l->deadline = t.now + (uint64_t)(next >= 0 && next < most ? next : most) * MS;
     return !l->ended;
+}
+
+uint64_t record_live_lost(const struct record_live *l)
+{
+    return record_chain_lost(&l->chain);
 }
 
 bool record_live_step(struct record_live *l)

@@ -39,7 +39,7 @@ struct record_live {
     size_t given;
     uint64_t deadline; /* ns */
     bool ended;
-    uint64_t lost, throttled;
+    uint64_t throttled;
     bool round_ended;    /* in this turn */
     uint64_t began;      /* ns: no sample is older */
     uint64_t drained[3]; /* when the rings were drained: the last three times */
@@ -67,6 +67,9 @@ static inline uint64_t record_live_complete_until(const struct record_live *l)
 {
     return l->drained[2];
 }
+
+/* How many samples were lost since it was opened. It reads all counters: not for each step. */
+uint64_t record_live_lost(const struct record_live *l);
 
 /* Reads the stream; the source is the caller's. */
 struct source record_live_source(struct record_live *l);

@@ -192,7 +192,7 @@ static void note_facts(struct top *t, unsigned reasons)
     f->rate = own ? e->rate : t->live.settings.record.sampler.rate;
     f->period = own ? e->period : t->live.settings.record.sampler.period;
     f->lost_before = f->lost;
-    f->lost = t->live.record.lost;
+    f->lost = record_live_lost(&t->live.record);
     f->throttled = t->live.record.throttled;
     f->gone |= reasons & OS_WAIT_ALONE && t->threads.count;
 }
