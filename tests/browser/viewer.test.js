@@ -1069,6 +1069,24 @@ module.exports = (test) => {
             ["keyword int", "literal 0x1f", "comment /* it's"], ["comment return \"x */", "keyword char", "string '\"'", "comment // if"], ["string \"/*\"", "literal 7"]]);
     });
 
+    /* Opened in the page, a .stoke with code shows the texts that it has; a saved page has them, too. */
+    async function checkBundle(bench, data, source) {
+        const bundle = path.join(bench.folder, "bundle.stoke");
+        stoke("convert", "-q", "--with-code", data, "-o", bundle);
+        const page = await openPage(bench, emptyPage());
+        await page.evaluate((text) => window.stoke.opening.open(new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]), "bundle.stoke", false), fs.readFileSync(bundle).toString("base64"));
+        await settle(page);
+        const text = async (one) => {
+            await key(one, VIEWS.source);
+            await one.waitForSelector(".code .row[data-line='5']");
+            return one.locator(".code .row[data-line='5'] .text").textContent();
+        };
+        const expected = fs.readFileSync(source, "utf8").split("\n")[4];
+        assert.equal(await text(page), expected);
+        const copy = bench.write("bundle.html", (await saved(page, "Page")).text);
+        assert.equal(await text(await openPage(bench, "file://" + copy)), expected);
+    }
+
     test("the figures of the source equal those of stoke annotate", async (bench) => {
         const program = path.join(bench.folder, "prog"), data = path.join(bench.folder, "prog.data");
         const source = bench.write("hot.c", `#include <stdio.h>
@@ -1096,6 +1114,7 @@ int main(void)
         const reported = JSON.parse(stoke("annotate", "-q", "--json", "walk", data));
         const expected = reported.functions[0].lines.filter((l) => l.weight > 0).map((l) => [l.line, l.weight]).sort((a, b) => a[0] - b[0]);
         assert.ok(expected.length >= 1, JSON.stringify(reported.functions[0].lines));
+        await checkBundle(bench, data, source);
         const made = path.join(bench.folder, "made.html");
         stoke("convert", "-q", "--with-source", "--with-assembly", data, "-o", made);
         const page = await openPage(bench, "file://" + made);

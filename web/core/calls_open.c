@@ -95,6 +95,8 @@ int EXPORT(core_stop)(void)
 int EXPORT(core_finish)(uint32_t slot)
 {
     struct json_writer w = begin_reply();
+    if (slot == 0 && !loading_take_texts(&core.loading, &core.texts))
+        return end_reply(error_memory(&core.err));
     struct profile *p = loading_finish(&core.loading, &core.err);
     if (!p || slot >= PROFILES)
         return end_reply(false);
@@ -110,6 +112,14 @@ int EXPORT(core_finish)(uint32_t slot)
     if (!compare())
         return end_reply(false);
     reply_profile(&w, core.both ? core.both : p, core.opened[0]);
+    return end_reply(true);
+}
+
+/* The source files that the opened file contains: [[name, text], ...]. */
+int EXPORT(core_texts)(void)
+{
+    struct json_writer w = begin_reply();
+    reply_texts(&w, &core.texts);
     return end_reply(true);
 }
 

@@ -16,10 +16,19 @@
 #include "base/idmap.h"
 #include "codec/json.h"
 #include "import/detect.h"
+#include "model/code.h"
 
 #define NONE UINT32_MAX
 
 /* --- load.c: bytes in pieces, a profile out ---------------------------------------- */
+
+struct texts {
+    struct arena arena;
+    struct text {
+        struct str name, text;
+    } * items;
+    size_t count;
+};
 
 struct loading {
     const struct importer *importer; /* NULL: unknown yet */
@@ -33,11 +42,18 @@ struct loading {
     size_t used, cap;
     struct arena head_arena;
     struct str head;
-    uint64_t lines; /* in the pieces read so far */
-    uint64_t done;  /* bytes read */
+    uint64_t lines;    /* in the pieces read so far */
+    uint64_t done;     /* bytes read */
+    struct code *code; /* of a .stoke that has code; NULL: of other formats */
 };
 
 void loading_deinit(struct loading *l);
+
+/* The source files that the loaded file contains, in *texts, which is deinitialized. Call it before
+ * loading_finish. False when out of memory. */
+bool loading_take_texts(struct loading *l, struct texts *texts);
+void texts_deinit(struct texts *texts);
+void reply_texts(struct json_writer *w, const struct texts *texts);
 bool loading_begin(struct loading *l, struct str name, struct error *err);
 
 /* Sets the format (importer_named) instead of detecting it; "" detects it. Call it

@@ -8,12 +8,21 @@
  * not matter, small enough that a file is never in memory as a whole. */
 #define PIECE_SIZE ((size_t)32 << 20)
 
+static void free_code(struct loading *l)
+{
+    if (l->code)
+        code_deinit(l->code);
+    free(l->code);
+    l->code = NULL;
+}
+
 void loading_deinit(struct loading *l)
 {
     if (l->begun)
         builder_deinit(&l->builder);
     free(l->bytes);
     arena_deinit(&l->head_arena);
+    free_code(l);
     *l = (struct loading){0};
 }
 
@@ -111,6 +120,15 @@ bool loading_format(struct loading *l, struct str format, struct error *err)
     return error_set(err, "there is no format '%.*s'", STR_ARG(format));
 }
 
+/* A file with code is read whole. */
+static bool prepare_code(struct loading *l)
+{
+    if (l->code || !str_equal(str_of(l->importer->name), STR("stoke")))
+        return true;
+    l->code = malloc(sizeof *l->code);
+    return l->code && code_init(l->code);
+}
+
 /* Reads the first `length` bytes. Lines are counted over all pieces. */
 static bool read_piece(struct loading *l, size_t length, bool whole, struct error *err)
 {
@@ -121,6 +139,9 @@ static bool read_piece(struct loading *l, size_t length, bool whole, struct erro
     unsigned known = facts->warning_count;
     if (!whole)
         options.head = l->head;
+    else if (!prepare_code(l))
+        return error_memory(err);
+    options.code = l->code;
     bool ok = import_part(l->importer, &s, &options, &l->builder, err);
     source_deinit(&s);
     for (unsigned i = known; i < facts->warning_count; i++)
@@ -223,6 +244,41 @@ static bool weighs_something(const struct profile *p, struct error *err)
             return true;
     error_set(err, "all weights are zero: there is nothing to show");
     return error_hint(err, "check the command that wrote the file");
+}
+
+bool loading_take_texts(struct loading *l, struct texts *texts)
+{
+    size_t count = l->code ? l->code->source_count : 0;
+    texts_deinit(texts);
+    if (count < 2) /* [0] is "none" */
+        return true;
+    struct arena *a = &texts->arena;
+    texts->items = arena_alloc(a, count * sizeof *texts->items);
+    for (size_t i = 1; texts->items && i < count; i++) {
+        const struct code_source *source = &l->code->sources[i];
+        texts->items[texts->count++] =
+            (struct text){arena_str(a, code_string(l->code, source->name)),
+                          arena_str(a, code_string(l->code, source->text))};
+    }
+    return texts->items && !a->failed;
+}
+
+void texts_deinit(struct texts *texts)
+{
+    arena_deinit(&texts->arena);
+    *texts = (struct texts){.arena = ARENA_INIT};
+}
+
+void reply_texts(struct json_writer *w, const struct texts *texts)
+{
+    json_begin(w, JSON_ARRAY);
+    for (size_t i = 0; i < texts->count; i++) {
+        json_begin(w, JSON_ARRAY);
+        json_put_str(w, texts->items[i].name);
+        json_put_str(w, texts->items[i].text);
+        json_end(w, JSON_ARRAY);
+    }
+    json_end(w, JSON_ARRAY);
 }
 
 struct profile *loading_finish(struct loading *l, struct error *err)

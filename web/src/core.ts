@@ -174,6 +174,7 @@ export class Core {
         new Float32Array((await this.ask({ do: "bytes", call: "core_marked", with: [label, tracks, from, to, columns] }) as Uint8Array).buffer);
     files = () => this.shownJson<FileInfo[]>("core_files");
     lines = (file: string) => this.json<LineInfo[]>("core_lines", file);
+    texts = () => this.json<[string, string][]>("core_texts");
     formats = () => this.json<{ name: string; summary: string }[]>("core_formats");
     names = (labels: Uint32Array) => this.json<string[]>("core_names", labels);
     export = (format: string) => this.ask({ do: "bytes", call: "core_export", with: [format] }) as Promise<Uint8Array>;

@@ -3,6 +3,7 @@
 import type { App } from "./app";
 import { shownName } from "./format";
 import { writeState } from "./state";
+import { textsOf } from "./texts";
 
 /* The page as it was loaded, before anything was drawn: its head, and what its body contained. */
 let head = "";
@@ -24,7 +25,7 @@ function textOfNode(node: ChildNode): string {
 /* The page without the shown profile. A saved page has no server, and connects to nothing. */
 function template(): string {
     const served = body.some((node) => node instanceof Element && node.id === "home");
-    const nodes = body.filter((node) => !(node instanceof Element && ["home", "profile", "profile-before"].includes(node.id)));
+    const nodes = body.filter((node) => !(node instanceof Element && ["home", "profile", "profile-before", "sources"].includes(node.id)));
     const top = served ? head.replace(" connect-src 'self';", "") : head; /* the first: in the policy */
     return `<!doctype html>\n<html lang="${document.documentElement.lang}">${top}<body>${nodes.map(textOfNode).join("")}</body></html>\n`;
 }
@@ -95,7 +96,8 @@ async function packed(bytes: Uint8Array): Promise<string> {
     return btoa(binary);
 }
 
-/* Saves the shown profile and the view in a page; of a comparison both profiles, unfiltered. */
+/* Saves the shown profile and the view in a page; of a comparison both profiles, unfiltered. With
+ * the texts of sources that are known. */
 export async function savePage(app: App): Promise<void> {
     const both = app.comparedWith !== "";
     const state = writeState(both ? app.state : { ...app.state, filters: [], wall: false, preview: null });
@@ -104,5 +106,7 @@ export async function savePage(app: App): Promise<void> {
         `data-state="${attribute(state)}">${await packed(await app.core.export(format))}</script>`;
     const data = both ? await part("profile", app.name, "page-after") + await part("profile-before", app.comparedWith, "page-before")
         : await part("profile", app.name, "page");
-    download(template().replace("<!--stoke:data-->", () => `<!--stoke:data-->${data}`), `${stem(app)}.html`, "text/html");
+    const texts = [...await textsOf(app)];
+    const sources = texts.length ? `<script type="application/octet-stream" id="sources">${await packed(new TextEncoder().encode(JSON.stringify(texts)))}</script>` : "";
+    download(template().replace("<!--stoke:data-->", () => `<!--stoke:data-->${data}${sources}`), `${stem(app)}.html`, "text/html");
 }

@@ -3,11 +3,11 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { App } from "../app";
 import { openFunction, openSource } from "../commands";
-import { unpack } from "../embedded";
 import { isPhone } from "../phone";
 import { baseName, count, shownName } from "../format";
 import type { FileInfo, LineInfo } from "../protocol";
 import { Syntax } from "../syntax";
+import { chooseText, type Texts, textsOf } from "../texts";
 import { Assembly, type Listings, listingOf, listingsOfPage, type SourceLine } from "./assembly";
 import { Ends } from "./name";
 import { Change, Figure, Rows } from "./rows";
@@ -17,25 +17,11 @@ const TAB = "    ";
 const LETTER = 7.4; /* approximate pixels of a character */
 const BESIDE = 220; /* pixels of the other columns */
 
-let texts: Promise<Map<string, string>> | null = null;
-
-/* The files in the page. */
-function textsOfPage(): Promise<Map<string, string>> {
-    texts ??= (async () => {
-        const packed = document.getElementById("sources")?.textContent;
-        if (!packed)
-            return new Map<string, string>();
-        const json = new TextDecoder().decode(await unpack(packed));
-        return new Map(JSON.parse(json) as [string, string][]);
-    })();
-    return texts;
-}
-
 function ChangeHead({ app, about }: { app: App; about: string }) {
     return <span class="change-head" title={about}>{app.state.shares && !isPhone() ? "Change %" : "Change"}</span>;
 }
 
-function Files({ app, files, known, now }: { app: App; files: FileInfo[]; known: Map<string, string>; now: string }) {
+function Files({ app, files, known, now }: { app: App; files: FileInfo[]; known: Texts; now: string }) {
     const { total, unit } = app.shown ?? { total: 0, unit: "" };
     const samples = app.estimated;
     const compared = app.comparedWith !== "";
@@ -152,13 +138,13 @@ function Code({ app, name, text, lines, line: selected, onLine, onText }: { app:
 
 export function Source({ app }: { app: App }) {
     const [files, setFiles] = useState<FileInfo[] | null>(null);
-    const [known, setKnown] = useState(new Map<string, string>());
+    const [known, setKnown] = useState<Texts>(new Map());
     const [listings, setListings] = useState<Listings | null>(null);
     const [selected, setSelected] = useState<SourceLine | null>(null);
     const [shown, setShown] = useState<{ name: string; lines: LineInfo[] } | null>(null);
     useEffect(() => {
         let stale = false;
-        void Promise.all([app.core.files(), textsOfPage(), listingsOfPage()]).then(([got, texts, assembly]) => {
+        void Promise.all([app.core.files(), textsOf(app), listingsOfPage()]).then(([got, texts, assembly]) => {
             if (!stale) {
                 setListings(assembly);
                 setFiles(got);
@@ -168,7 +154,7 @@ export function Source({ app }: { app: App }) {
         return () => { stale = true; };
     }, [app.version]);
     const wanted = app.state.file || app.chosen?.file || "";
-    const name = files?.some((file) => file.name === wanted) ? wanted : (files?.[0]?.name ?? "");
+    const name = files?.some((file) => file.name === wanted) ? wanted : (files?.find((file) => known.has(file.name)) ?? files?.[0])?.name ?? "";
     useEffect(() => {
         let stale = false;
         if (name)
@@ -200,7 +186,7 @@ export function Source({ app }: { app: App }) {
             {name && pane !== "assembly" && <Files app={app} files={files} known={known} now={name} />}
             {pane === "assembly" ? null : shown && shown.name === name ? <Code key={name} app={app} name={name} text={split} lines={shown.lines}
                 line={selected?.file === name ? selected.line : null} onLine={(line) => setSelected({ file: name, line })}
-                onText={(given) => void textsOfPage().then((all) => setKnown(new Map(all.set(name, given))))} />
+                onText={(given) => { chooseText(name, given); setKnown(new Map(known).set(name, given)); }} />
                 : name && <p class="nothing">Adding up{"\u2026"}</p>}
             {listings && listing && <Assembly key={`${listing.name} ${listing.module}`} app={app} listing={listing} unit={listings.unit} line={selected} onLine={onLine} />}
             {any && pane !== "source" && !listing && <p class="nothing">The page has no instructions of {shownName(app.chosen?.name ?? "")}: it has those of the heaviest functions.</p>}
