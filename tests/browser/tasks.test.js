@@ -2,17 +2,17 @@
 /* Ten tasks of an investigation, each with the number of keys, clicks and drags that it takes. The
  * text of a search is one action; a dialog of the system to choose a file is none.
  *
- * For comparison, what speedscope 1.25 takes by its documented keys (not run here):
+ * For comparison, what speedscope 1.25 takes (bench/tasks.js counts it):
  *
  *                           stoke  speedscope
  *   hottest function          1    1  (3)
  *   its callers               1    2  (3, click on the row)
- *   one thread                1    3  (t, part of the name, Enter)
- *   a span                    1    1  (drag over the map, which zooms but does not filter)
+ *   one thread                1    2  (click on its name, click in the list)
+ *   a span                    1    1  (the wheel with Ctrl, which zooms but does not filter)
  *   waits, and who ended them 1    cannot
  *   compare                   1    cannot
  *   regular expression        3    cannot (substrings: 2)
- *   source line               1    cannot (its number: 2)
+ *   source line               1    cannot (its number: 1)
  *   share                     1    cannot, for a local file
  *   export                    1    1  (ctrl S) */
 "use strict";
