@@ -297,7 +297,7 @@ bool os_data_file_extend(struct os_data_file *f, uint64_t offset, struct str byt
 
 bool os_data_file_set_mark(struct os_data_file *f, uint64_t mark, struct error *err)
 {
-    return add(f, (struct write_request){.mark = mark}, err);
+    return add(f, (struct write_request){.bytes = STR(""), .mark = mark}, err);
 }
 
 uint64_t os_data_file_marked(const struct os_data_file *f)
