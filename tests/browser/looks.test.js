@@ -675,6 +675,29 @@ module.exports = (test) => {
         assert.equal(await page.locator(".changed .row .dot").count(), 0, "the bars of the table have the colours of changes");
     });
 
+    test("in the dark theme, the names of processes without a colour of their own are light", async (bench) => {
+        const lines = [];
+        for (let i = 0; i < 280; i++)
+            lines.push(`app${String.fromCharCode(97 + i % 14)} ${i % 14 + 1}/${i % 14 + 1} [000] ${(1 + i / 100).toFixed(6)}: ${10000000 + (i % 14) * 1000} cpu-clock:`, "\tff01 main+0x1 (/bin/prog)", "");
+        const page = await report(bench, lines.join("\n"), "x.perf", { colorScheme: "dark", init: () => {
+            window.written = [];
+            const { fillText } = CanvasRenderingContext2D.prototype;
+            CanvasRenderingContext2D.prototype.fillText = function write(text, ...rest) {
+                window.written.push([text, this.fillStyle]);
+                return fillText.call(this, text, ...rest);
+            };
+        } });
+        await settle(page);
+        const found = await page.evaluate(() => {
+            const { tracks } = window.stoke;
+            const names = tracks.info.processes.map((one, i) => [`${one.name} ${one.pid}`, tracks.category(i) < 0]);
+            return names.map(([name, other]) => [other, window.written.find(([text]) => text.startsWith(name.split(" ")[0]))?.[1]]).filter(([, color]) => color);
+        });
+        assert.ok(found.some(([other]) => other) && found.some(([other]) => !other), JSON.stringify(found));
+        for (const [other, color] of found)
+            assert.equal(color, other ? "#f2f4f7" : "#14171b");
+    });
+
     test("above a comparison, no line wraps in a narrow window or on a telephone", async (bench) => {
         for (const size of [{ width: 1024, height: 700 }, { width: 800, height: 700 }, { width: 640, height: 700 }, PHONE]) {
             const page = await report(bench, processes(), "after.perf", { viewport: size });

@@ -83,6 +83,7 @@ for (const { name, tokens, boxText, box, strip, near } of themes) {
         least(`text on the box ${color}`, ratio(color, boxText), box);
     for (const color of strips)
         least(`text on the strip ${color}`, ratio(color, "#14171b"), strip);
+    least("text on the colour of other processes", ratio(tokens.other, boxText), 4.5);
     if (name === "light")
         for (const color of strips)
             least(`the contour of ${color}`, ratio(contour(color), tokens.bg), 3.87);

@@ -37,6 +37,13 @@ export function ownerColor(app: App, kind: Owner, track: number, label: number, 
     return packed((category < 0 ? colors.other : kind === Owner.Process ? colors.strips[category] : colors.boxes[category]) as string);
 }
 
+const ON_STRIP = "#14171b"; /* text on the colours of processes, in both themes */
+
+/* The text on a process: those that share one colour have a darker one in the dark theme. */
+export function processText(app: App, track: number, label: number, text: string): string {
+    return categoryOf(app, track, app.core.labels.get(label)) < 0 ? text : ON_STRIP;
+}
+
 /* Converts the core's boxes to the painter's, with colours: into `boxes` if they are large
  * enough. */
 export function coloredBoxes(app: App, kind: Chart, drawing: Drawing, boxes: Boxes): Boxes {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is above the boxes of a chart: names, patterns, outlines, lanes, the ruler. */
+import { processText } from "./boxes";
 import type { ChartView } from "./chart";
 import { css, type Ink, ink } from "./colors";
 import { tokens } from "./tokens";
@@ -13,7 +14,6 @@ const TEXT_LEAST = 22; /* minimum pixels of a box with text */
 const FAMILY = 'Inter, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Arial, system-ui, sans-serif';
 const JIT = 3; /* enum frame_kind: FRAME_JIT */
 const HATCH = 6; /* pixels between two lines */
-const ON_STRIP = "#14171b"; /* text on the colours of processes, in both themes */
 const SHADE_LEAST = 3; /* minimum pixels of a box with a pattern */
 const OUTLINE_LEAST = 8; /* minimum pixels of a box with an outline */
 
@@ -180,7 +180,7 @@ export class Overlay {
             pen.fillStyle = css(colors.page);
             pen.fillRect(left - 2, y + 2, this.measure.width(name, room) + 4, heights.box - 5);
         }
-        pen.fillStyle = ((look >>> 8) & 255) === Owner.Process && this.chart.app.state.color !== Tone.Change ? ON_STRIP : colors.text;
+        pen.fillStyle = ((look >>> 8) & 255) === Owner.Process && this.chart.app.state.color !== Tone.Change ? processText(this.chart.app, look & 255, label, colors.text) : colors.text;
         pen.fillText(name, left, y + heights.box / 2);
     }
 
