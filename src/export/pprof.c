@@ -326,14 +326,16 @@ static struct str type_name(const struct profile *p, event_id event)
 }
 
 /* What pprof shows at first: of a heap, what is in use as in Go, or the peak if all was
- * freed. */
+ * freed. A heap profile of pprof states its default, which is its first event. */
 static event_id default_event(const struct pprof_writer *w, event_id shown)
 {
     const struct profile *p = w->p;
     event_id live = profile_find_kind(p, EVENT_LIVE);
     event_id peak = profile_find_event(p, STR("peak"));
     double in_use = 0;
-    if (!live || w->options->tree.event)
+    bool is_pprof =
+        str_equal(type_name(p, live), profile_string(p, p->events[live].name));
+    if (!live || is_pprof || w->options->tree.event)
         return shown;
     for (size_t i = 0; i < p->sample_count; i++)
         in_use += p->samples[i].event == live ? p->samples[i].weight : 0;

@@ -21,6 +21,13 @@ says '^server;main;handle;copy_user 500000$' out
 stoke convert -q --to d3 <"$in" >out
 same out.json out
 
+# What pprof shows at first remains: here what was allocated, not what is in use.
+sed 's/\[dflt\]//; s,alloc_space/bytes,&[dflt],' "$TESTS/import/go/heap.in" >heap.raw
+stoke fold -q heap.raw >heap.want
+status 0 stoke convert -q heap.raw -o heap.pb
+stoke fold -q heap.pb >out
+same heap.want out
+
 # Compressed if the name implies it; pprof unless the name excludes it.
 is_packed() { [ "$(head -c 2 "$1" | od -An -tx1)" = " 1f 8b" ]; }
 is_packed out.pb.gz || fail "out.pb.gz is not packed"
