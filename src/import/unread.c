@@ -109,8 +109,20 @@ static const struct unread_format formats[] = {
     {TEXT("----"), TEXT("\nEvents recorded:  "), "a report of cg_annotate", DRAWN_HINT},
 };
 
+#define TAR_MARK_AT 257
+
+static bool is_tar(struct str head)
+{
+    return str_starts(str_skip(head, TAR_MARK_AT), STR("ustar"));
+}
+
 const struct unread_format *unread_format_of(struct str head)
 {
+    static const struct unread_format tar = {
+        NO_TEXT, NO_TEXT, "an archive (tar)",
+        "unpack it (tar xf), and name the files in it"};
+    if (is_tar(head))
+        return &tar;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (str_starts(head, formats[i].begin) && str_has(head, formats[i].has))
             return &formats[i];

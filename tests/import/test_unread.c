@@ -77,6 +77,15 @@ static void reports_are_known(void **state)
     is_known(STR("-----\nI1 cache: \nEvents recorded:  Ir\n"), "cg_annotate");
 }
 
+static void archives_are_known(void **state)
+{
+    char head[512] = "a.folded";
+    (void)state;
+    assert_null(unread_format_of((struct str){head, sizeof head}));
+    memcpy(head + 257, "ustar", 5);
+    is_known((struct str){head, sizeof head}, "tar");
+}
+
 static void other_files_are_not(void **state)
 {
     (void)state;
@@ -92,6 +101,7 @@ int main(void)
     static const struct CMUnitTest units[] = {
         UNIT(files_of_other_tools_are_known),
         UNIT(reports_are_known),
+        UNIT(archives_are_known),
         UNIT(other_files_are_not),
     };
     return UNITS_RUN(units);
