@@ -5,11 +5,13 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/load.h"
+#include "cli/options/perf.h"
 #include "cli/options/save.h"
 #include "cli/options/tables.h"
 #include "cli/options/transforms.h"
 #include "engine/sources.h"
 #include "os/terminal.h"
+#include <unistd.h>
 
 /* Exit statuses with --fail-above: 1 means growth, so failures need another number. */
 enum { STATUS_GREW = 1, STATUS_TROUBLE = 3 };
@@ -86,6 +88,7 @@ static const struct option_group diff_groups[] = {
     {"table", tables_options, OFF(tables)},
     {"filters and transforms", transforms_options, OFF(transforms)},
     {"input", load_options, OFF(load)},
+    {"options of perf diff", perf_diff_options, 0},
     {0}};
 
 static enum thread_style thread_style_of(const struct diff_settings *s)
@@ -333,12 +336,28 @@ static struct profile *make_diff(struct diff_settings *s, const struct exporter 
     return p;
 }
 
+/* What perf diff compares by default: the last recording, and the one before, which the recorder
+ * renamed. */
+static char last_one[] = "perf.data", one_before[] = "perf.data.old";
+static char *last_two[] = {one_before, last_one};
+
+static bool has_last_two(void)
+{
+    return access(last_two[0], F_OK) == 0 && access(last_two[1], F_OK) == 0;
+}
+
 static bool check_files(const struct diff_settings *s, int *file_count_of,
                         char ***files_of, struct error *err)
 {
     if (s->load.history.at.count &&
         !load_inputs(&s->load, NULL, file_count_of, files_of, err))
         return false;
+    if (*file_count_of == 0 && has_last_two()) {
+        *files_of = last_two;
+        *file_count_of = 2;
+        if (!s->load.quiet)
+            message_note("comparing %s with %s", last_two[0], last_two[1]);
+    }
     int file_count = *file_count_of;
     char **files = *files_of;
     if (file_count != 2) {
@@ -401,7 +420,7 @@ static int diff_run(void *settings, int file_count, char **files)
 const struct command command_diff = {
     .name = "diff",
     .summary = "compare two profiles",
-    .usage = "[OPTION...] BEFORE AFTER",
+    .usage = "[OPTION...] [BEFORE AFTER]",
     .examples = "  stoke diff before.folded after.folded | stoke flamegraph > diff.svg\n"
                 "  stoke diff --table before.folded after.folded\n"
                 "  stoke diff --fail-above 2 before.folded after.folded\n",

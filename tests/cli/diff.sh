@@ -143,3 +143,14 @@ status 2 stoke diff - -
 says 'only one of the two'
 stoke diff - after.folded <before.folded >out
 says '^main;new 0 50$' out
+
+# Without names, the last recording and the one before, as perf diff.
+mkdir last && cp before.folded last/perf.data.old
+(cd last && status 2 stoke diff && says 'diff needs two files')
+cp after.folded last/perf.data
+stoke diff before.folded after.folded >want
+(cd last && status 0 stoke diff && says 'comparing perf.data.old with perf.data' && same ../want out)
+
+# Options of perf diff.
+status 2 stoke diff -c ratio before.folded after.folded
+says '--csv and --json'

@@ -219,3 +219,25 @@ const struct option perf_annotate_options[] = {
     INSTEAD("code-with-type", 0, BY_ACCESSES),
     INSTEAD("dsos", 'd', "the name of a function; 'stoke report -d NAME' lists them"),
     {0}};
+
+#define BY_TABLE                                                                  \
+    "--table, --csv and --json have the columns before, after and delta of each " \
+    "function"
+
+const struct option perf_diff_options[] = {
+    IGNORED("force", 'f'),
+    IGNORED("modules", 'm'),
+
+    INSTEAD("baseline-only", 'b', BY_TABLE),
+    INSTEAD("compute", 'c', BY_TABLE),
+    INSTEAD("formula", 'F', BY_TABLE),
+    INSTEAD("period", 'p', BY_TABLE),
+    INSTEAD("order", 0, "--sort"),
+    INSTEAD("dump-raw-trace", 'D', "stoke script -D"),
+    INSTEAD("cycles-hist", 0, BY_TABLE),
+    INSTEAD("stream", 0, "--tree"),
+    INSTEAD("comms", 0, "--comm NAME"),
+    INSTEAD("dsos", 'd', "--show-module NAME"),
+    INSTEAD("symbols", 'S', "--show NAME"),
+    INSTEAD("field-separator", 't', "--csv"),
+    {0}};

@@ -11,5 +11,6 @@ extern const struct option perf_record_options[];
 extern const struct option perf_report_options[];
 extern const struct option perf_script_options[];
 extern const struct option perf_annotate_options[];
+extern const struct option perf_diff_options[];
 
 #endif
