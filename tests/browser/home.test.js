@@ -43,6 +43,7 @@ module.exports = (test) => {
         await page.keyboard.type("busyload");
         const row = page.locator(".list tbody tr", { hasText: "busyload" });
         await row.waitFor();
+        assert.equal(await page.locator(".below").evaluate((one) => (one.textContent.trim() ? 0 : one.offsetHeight)), 0, "no empty line below the list");
         assert.equal(await page.locator(".record").isEnabled(), false);
         await row.click();
         await page.getByRole("radio", { name: "499" }).check();

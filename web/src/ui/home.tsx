@@ -103,8 +103,8 @@ function Processes({ app, home }: { app: App; home: Home }) {
                 </table>
             </div>
             <p class="below">
-                {shown.length === 0 && home.search ? `No process matches \u201c${home.search}\u201d. ` : ""}
-                {rest > 0 ? `${count(rest)} more${home.search ? "" : home.byMemory ? ", with less memory" : ", with less CPU time"}: search for them. ` : ""}
+                {shown.length === 0 && home.search ? `No process matches \u201c${home.search}\u201d. ` : null}
+                {rest > 0 ? `${count(rest)} more${home.search ? "" : home.byMemory ? ", with less memory" : ", with less CPU time"}: search for them. ` : null}
                 {home.machine && !home.machine.root && <>Processes of other users need root or <code>CAP_PERFMON</code>.</>}
             </p>
         </>
