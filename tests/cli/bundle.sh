@@ -60,7 +60,7 @@ same want out
 status 2 stoke convert --with-code "$data" -o x.folded
 says 'with-code is for .stoke files'
 status 1 stoke convert --with-code -o x.stoke - <"$data"
-says 'takes a second reading'
+says 'needs a second reading'
 echo 'a;b 1' >in.folded
 status 1 stoke convert --with-code in.folded -o x.stoke
 says 'not a recording and has no code'
