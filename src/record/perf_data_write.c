@@ -372,7 +372,7 @@ bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err)
 
 uint64_t perf_data_writer_in_file(const struct perf_data_writer *w)
 {
-    return os_data_file_marked(w->file);
+    return w->file ? os_data_file_marked(w->file) : 0; /* none: it could not be created */
 }
 
 uint64_t perf_data_writer_bytes(const struct perf_data_writer *w)
