@@ -133,11 +133,13 @@ static void add_instant(struct trace *t, uint32_t track)
     instants[t->instant_count++] = (struct instant){t->record.time, frame_of(t), track};
 }
 
-/* "Source" and its detail "vector.h" become "Source vector.h". */
+/* "Source" and its detail "vector.h" become "Source vector.h". Clang's names begin with a capital
+ * letter; a detail of other programs is not always a part of what ran. */
 static void add_detail(struct trace *t)
 {
     struct record *e = &t->record;
-    if (!e->detail.used)
+    struct str name = output_contents(&e->name);
+    if (!e->detail.used || !name.len || name.ptr[0] < 'A' || name.ptr[0] > 'Z')
         return;
     output_char(&e->name, ' ');
     output_str(&e->name, output_contents(&e->detail));
