@@ -150,10 +150,11 @@ bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file
         return error_memory(err);
     if (!begin(w, err))
         return false;
-    if (!os_data_file_write(file, 0, output_contents(&w->out), err))
-        return false;
+    /* without its head, it is not a recording, and must not get its name */
+    ok = os_data_file_write(file, 0, output_contents(&w->out), err) &&
+         os_data_file_wait(file, err);
     w->out.used = 0;
-    return true;
+    return ok;
 }
 
 /* --- Records ----------------------------------------------------------------------- */
