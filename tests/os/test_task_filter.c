@@ -4,6 +4,7 @@
  * many wake-ups at once, most have short stacks. */
 #include "os/machine.h"
 #include "os/perf_event.h"
+#include "os/proc.h"
 #include "os/stack_counts.h"
 #include "os/task_filter.h"
 #include "perf/format.h"
@@ -234,6 +235,25 @@ static size_t samples_in(struct os_perf_ring *ring)
     return seen[0] + seen[1] + seen[2] + seen[3];
 }
 
+static void see_thread(void *context, uint32_t tid)
+{
+    size_t *awake = context;
+    char path[64], room[512];
+    snprintf(path, sizeof path, "/proc/%d/task/%u/stat", (int)target, tid);
+    struct str text = os_read_text(path, room, sizeof room);
+    size_t name_end = str_rfind(text, ')');
+    *awake += name_end + 2 >= text.len || text.ptr[name_end + 2] != 'S';
+}
+
+/* A thread that does not wait yet is not woken up. */
+static void await_sleep(void)
+{
+    for (size_t awake = 1; awake; usleep(1000)) {
+        awake = 0;
+        assert_true(os_process_threads((uint32_t)target, see_thread, &awake));
+    }
+}
+
 /* Of wake-ups in a moment, a few have whole stacks. */
 static void limits_whole_stacks(void **state)
 {
@@ -251,6 +271,7 @@ static void limits_whole_stacks(void **state)
     assert_int_equal(pipe(go) + pipe(report), 0);
     target = start_threads(go[0], report[1]);
     assert_int_equal(read(report[0], &byte, 1), 1);
+    await_sleep();
     for (size_t i = 0; i < n; i++)
         open_wake_counters(&counters[i], cpus[i]);
     os_task_filter_add_all(&filter);
