@@ -240,11 +240,10 @@ static void jstack_line(struct stacktext *t, struct str line)
         end_thread(r);
     } else if (is_file_thread(line, &rest)) {
         begin_file_thread(r, rest);
-    } else if (r->is_file && parse_file_frame(line, &f)) {
-        add_frame(r, line, &f);
     } else if (line.ptr[0] == '"') {
         begin_thread(r, line);
-    } else if (parse_java(text, &f) || parse_mixed(line, &f)) {
+    } else if ((r->is_file && parse_file_frame(line, &f)) || parse_java(text, &f) ||
+               parse_mixed(line, &f)) {
         add_frame(r, line, &f);
     } else if (str_equal(text, STR("..."))) { /* deeper than MaxJavaStackTraceDepth */
         stacktext_cut(t);

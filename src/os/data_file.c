@@ -310,6 +310,14 @@ bool os_data_file_wait(struct os_data_file *f, struct error *err)
     return !f->behind || write_behind_wait(f->behind, err);
 }
 
+bool os_data_file_end_behind(struct os_data_file *f, struct error *err)
+{
+    f->mark = os_data_file_marked(f);
+    bool ok = write_behind_end(f->behind, err);
+    f->behind = NULL;
+    return ok;
+}
+
 bool os_data_file_copy(struct os_data_file *f, uint64_t offset,
                        const struct os_data_file *other, uint64_t from, uint64_t size,
                        struct error *err)
@@ -342,11 +350,9 @@ void os_data_file_remove(const char *path)
 
 bool os_data_file_close(struct os_data_file *f, struct error *err)
 {
-    f->mark = os_data_file_marked(f);
-    bool written = write_behind_end(f->behind, err);
+    bool written = os_data_file_end_behind(f, err);
     int fd = f->fd;
     f->fd = -1;
-    f->behind = NULL;
     if (fd >= 0 && f->temporary[0] && !f->is_unnamed)
         unlink(f->temporary);
     return (fd < 0 || close(fd) == 0 || fail(f, errno, err)) && written;

@@ -57,6 +57,9 @@ void os_data_file_write_behind(struct os_data_file *f);
 /* Waits until all is written that was passed to os_data_file_write and so on. */
 bool os_data_file_wait(struct os_data_file *f, struct error *err);
 
+/* The same, and ends the thread: later writes go to the file directly. */
+bool os_data_file_end_behind(struct os_data_file *f, struct error *err);
+
 /* Writes all bytes at an offset. Returns false with the reason if not all could be
  * written; some may have been. */
 bool os_data_file_write(struct os_data_file *f, uint64_t offset, struct str bytes,

@@ -336,9 +336,10 @@ void perf_data_writer_deinit(struct perf_data_writer *w)
     perf_features_deinit(&w->features);
 }
 
-static bool wait_for_file(struct perf_data_writer *w, struct error *err)
+/* Waits until all is written, and ends the thread: children of a later fork would not have it. */
+static bool end_writing(struct perf_data_writer *w, struct error *err)
 {
-    return os_data_file_wait(w->file, err) || stop(w, err);
+    return os_data_file_end_behind(w->file, err) || stop(w, err);
 }
 
 bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err)
@@ -346,7 +347,7 @@ bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err)
     if (!perf_data_writer_flush(w, err))
         return false;
     if (w->is_stream)
-        return wait_for_file(w, err);
+        return end_writing(w, err);
     if (w->samples)
         perf_features_add_times(&w->features, w->first, w->last);
     if (w->head->jit_maps)
@@ -368,7 +369,7 @@ bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err)
               os_data_file_write(w->file, at, output_contents(&w->out), err) &&
               write_sizes(w, true, err);
     w->out.used = 0;
-    return (ok || stop(w, err)) && wait_for_file(w, err);
+    return (ok || stop(w, err)) && end_writing(w, err);
 }
 
 uint64_t perf_data_writer_in_file(const struct perf_data_writer *w)
