@@ -168,8 +168,8 @@ bool annotate_check_result(const struct annotations *a, int file_count,
                            struct error *err);
 
 /* Reads recordings a second time into `a`, with the settings of their first load, which
- * printed its messages. False, with err set, if an input is the standard input, is neither
- * a recording nor a .stoke with code, or cannot be read. */
+ * printed its messages. False, with err set, if an input is the standard input or history, is
+ * neither a recording nor a .stoke with code, or cannot be read. */
 bool annotate_read_again(struct annotations *a, const struct load_settings *first,
                          int file_count, char **files, struct error *err);
 

@@ -704,6 +704,10 @@ bool annotate_check_result(const struct annotations *a, int file_count, struct e
 bool annotate_read_again(struct annotations *a, const struct load_settings *first,
                          int file_count, char **files, struct error *err)
 {
+    if (first->history.at.count) {
+        error_set(err, "the history of stoke daemon has no code of functions");
+        return error_hint(err, "give a recording instead of --at");
+    }
     for (int i = 0; i < file_count; i++)
         if (strcmp(files[i], "-") == 0)
             return error_set(err, "the code of functions needs a second reading: give a "

@@ -236,7 +236,7 @@ static uint64_t take_digits(struct str *text)
 }
 
 /* "/proc/1/stack", "==> /proc/1/task/2/stack <==", "/proc/1/task/2 systemd": what follows the path is
- * left in *text: the name of the thread, or after a colon a frame. False if there is no path. */
+ * left in *text: the name of the thread, or after a colon a frame. False if the text does not begin with a path. */
 static bool take_path(struct klog_reader *r, struct str *text)
 {
     struct str rest = *text, task = STR("/task/"), file = STR("/stack");

@@ -229,7 +229,7 @@ static void add_profile(struct trace *t)
 }
 
 /* A sum of clang over all events of a name: {"name": "Total Source", "args": {"count": 3, "avg ms":
- * 12}}. It begins at 0 in a thread of its own, so it is no time of a thread. */
+ * 12}}. It begins at 0 in a thread of its own, so it does not count as time of a thread. */
 static bool is_sum(const struct record *e)
 {
     return e->is_average && str_starts(output_contents(&e->name), STR("Total "));

@@ -53,7 +53,7 @@ enum metrics_parts {
     METRICS_OTHERS = 2,
     METRICS_SYSTEM = METRICS_BASIC | METRICS_OTHERS,
     METRICS_PROCESSES = 4,
-    METRICS_SLAB = 8 /* the kernel locks each cache meanwhile */
+    METRICS_SLAB = 8 /* reading them locks each cache of the kernel for a moment */
 };
 
 /* Reads the parts at that time. What a machine does not have stays empty. Returns false

@@ -55,7 +55,7 @@ bool os_process_filters_calls(uint32_t pid);
 bool os_process_is_stopped(uint32_t pid);
 bool os_process_has_shadow_stack(uint32_t pid);
 
-/* How many threads the process has; 0 if there is no such process. */
+/* How many threads the process has; 0 if it does not exist. */
 uint32_t os_process_thread_count(uint32_t pid);
 
 /* Whether the process has that thread. */

@@ -54,8 +54,7 @@ struct interpreters_process {
     uint64_t retry;                  /* search the runtime again after this time, ns */
     struct interpreter_walk walk;    /* if there is a runtime */
     struct process_runtime *runtime; /* NULL: none is known */
-    bool is_refused;                 /* it has one that is not read */
-    char refused[160];               /* why; or empty */
+    char refused[160];               /* why it is not read; or empty */
     struct interpreters_counts counts;
     struct arena arena;
     struct idmap frames; /* addresses by a hash of what the kernel found */
@@ -171,14 +170,14 @@ static void search_runtime(struct record_interpreters *s, struct interpreters_pr
     }
     const struct process_runtime *none = p->runtime;
     p->is_changed |= !none || none->is_starting || none->module_count == 0;
-    p->is_refused = none && none->refused.message[0];
-    if (p->is_refused)
+    if (none && none->refused.message[0])
         format_text(p->refused, sizeof p->refused, "%s", none->refused.message);
     process_runtime_destroy(p->runtime);
     p->runtime = NULL;
 }
 
-/* Searches if that may find something; if there is no interpreter yet, sets when to try again. */
+/* Searches if the result may differ from the last one. Without an interpreter, sets when to try
+ * again. */
 static void try_runtime(struct record_interpreters *s, struct interpreters_process *p,
                         uint32_t pid)
 {
@@ -186,7 +185,7 @@ static void try_runtime(struct record_interpreters *s, struct interpreters_proce
         search_runtime(s, p, pid);
     if (p->runtime)
         return;
-    p->retry = !p->is_refused && p->attempts < RETRIES
+    p->retry = !p->refused[0] && p->attempts < RETRIES
                    ? os_clock_monotonic() + retries[p->attempts++]
                    : UINT64_MAX;
 }

@@ -208,7 +208,8 @@ static bool copy_all(struct ring_copier *c)
 
 /* --- The thread -------------------------------------------------------------------- */
 
-#define REST ((size_t)64 << 10) /* when no records follow: read soon in any case */
+/* When the counters have ended, the reader runs first if more bytes than these are left. */
+#define REST ((size_t)64 << 10)
 
 static bool needs_priority(const struct ring_copier *c)
 {

@@ -35,8 +35,9 @@ struct record_sink record_tasks_sink(struct record_tasks *t);
 void record_tasks_add(struct record_tasks *t, uint32_t pid);
 
 /* Adds the mappings of all processes with at least that number of threads. The kernel locks the
- * mappings of a process while one of its threads changes them. Among many threads that one may not
- * run for seconds, and whoever reads the mappings waits: better now than when samples come. */
+ * mappings of a process while one of its threads changes them. Among many threads, that thread may
+ * wait for a CPU for seconds, and a reader of the mappings waits with it. Before the counters start,
+ * no samples are lost meanwhile. */
 void record_tasks_add_crowded(struct record_tasks *t, uint32_t threads_least);
 
 /* Adds all tasks again that are known and still exist, as of `time`, and the kernel's mappings:

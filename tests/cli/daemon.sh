@@ -74,6 +74,10 @@ says '^rows  *[0-9]*, [0-9.]* bytes each$' out
 status 0 stoke diff --table --at -1h --at -1h --store h.db
 status 1 stoke report --at -1h --at -1h --store h.db
 says '\-\-at is given twice'
+for part in '--with-code -o h.stoke' '--with-assembly -o h.html'; do
+    status 1 stoke convert --at -1h --store h.db $part
+    says 'the history of stoke daemon has no code of functions'
+done
 status 1 stoke report --at 2001-01-01 --store h.db
 says 'no samples of 2001-01-01'
 status 1 stoke report --at 25:00 --store h.db
