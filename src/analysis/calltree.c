@@ -586,7 +586,7 @@ void calltree_events(const struct profile *p, const struct calltree_options *opt
                      event_id *event, event_id *base)
 {
     *base = 0;
-    *event = options->event ? options->event : p->event_count > 1;
+    *event = options->event ? options->event : profile_default_event(p);
     if (p->facts.differential && p->event_count > 2) {
         *base = 1;
         *event = 2;

@@ -64,7 +64,7 @@ struct calltree {
     event_id base;  /* the event before, in a differential profile; else 0 */
 };
 
-/* Selects the event that a view shows: the requested one, else the first; in a
+/* Selects the event that a view shows: the requested one, else the default; in a
  * differential profile "after", with *base "before" (else 0). */
 void calltree_events(const struct profile *p, const struct calltree_options *options,
                      event_id *event, event_id *base);

@@ -176,9 +176,7 @@ static bool summarize(struct summary *s, const struct profile *p)
 {
     struct arena *a = &s->arena;
     struct trait *traits = find_traits(s, p);
-    s->event = p->event_count > 1;
-    if (p->facts.differential && p->event_count > 2)
-        s->event = 2;
+    s->event = profile_default_event(p);
     s->events = arena_zalloc(a, p->event_count, sizeof *s->events);
     s->threads = arena_zalloc(a, p->thread_count, sizeof *s->threads);
     s->modules = arena_zalloc(a, p->module_count, sizeof *s->modules);

@@ -301,10 +301,12 @@ static void note_events(const struct diff_settings *s, struct profile *const sid
     const struct profile *before = sides[0], *after = sides[1];
     if (s->load.quiet || before->event_count < 2 || after->event_count < 2)
         return;
-    struct str name = profile_string(after, after->events[1].name);
+    struct str name =
+        profile_string(after, after->events[profile_default_event(after)].name);
     if (!profile_find_event(before, name))
         message_note("comparing %.*s before with %.*s after",
-                     STR_ARG(profile_string(before, before->events[1].name)),
+                     STR_ARG(profile_string(
+                         before, before->events[profile_default_event(before)].name)),
                      STR_ARG(name));
     else if (after->event_count > 2)
         message_note("comparing %.*s of %zu events; choose with --event", STR_ARG(name),

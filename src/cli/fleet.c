@@ -94,7 +94,7 @@ static uint64_t step_of(const char *by)
 static event_id event_of(const struct profile *p, bool is_chosen)
 {
     event_id cpu = is_chosen ? 0 : profile_find_kind(p, EVENT_ON_CPU);
-    return cpu ? cpu : p->event_count > 1;
+    return cpu ? cpu : profile_default_event(p);
 }
 
 static bool measure_span(struct asking *a, struct error *err)

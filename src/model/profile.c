@@ -150,6 +150,18 @@ enum event_kind event_kind_of(struct str name, enum unit unit)
     return is_one_of(name, live, false) ? EVENT_LIVE : EVENT_MEMORY;
 }
 
+event_id profile_default_event(const struct profile *p)
+{
+    size_t first = p->event_count;
+    if (p->facts.differential && p->event_count > 2)
+        return 2;
+    for (size_t i = 0; i < p->sample_count && first > 1; i++)
+        if (p->samples[i].weight != 0 && p->samples[i].event < first &&
+            p->samples[i].event)
+            first = p->samples[i].event;
+    return first < p->event_count ? (event_id)first : p->event_count > 1;
+}
+
 event_id profile_find_kind(const struct profile *p, enum event_kind kind)
 {
     for (size_t i = 1; i < p->event_count; i++)

@@ -251,6 +251,10 @@ const char *unit_name(enum unit unit);
 /* The kind of an event, inferred from its name and unit. */
 enum event_kind event_kind_of(struct str name, enum unit unit);
 
+/* The event that a view shows without a choice: the first one with a weight, because files list
+ * events that they did not measure; "after" of a differential profile. 0: there is no event. */
+event_id profile_default_event(const struct profile *p);
+
 /* The first event of that kind, or 0. */
 event_id profile_find_kind(const struct profile *p, enum event_kind kind);
 

@@ -67,14 +67,14 @@ static void choose_events(struct side *before, struct side *after,
                           const struct diff_options *o)
 {
     const struct profile *p = after->profile;
-    after->event = o->events[1] ? o->events[1] : p->event_count > 1;
+    after->event = o->events[1] ? o->events[1] : profile_default_event(p);
     before->event = o->events[0];
     if (before->event)
         return;
     before->event = profile_find_event(before->profile,
                                        profile_string(p, p->events[after->event].name));
     if (!before->event)
-        before->event = before->profile->event_count > 1;
+        before->event = profile_default_event(before->profile);
 }
 
 static void normalise(struct side *before, const struct side *after)

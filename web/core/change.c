@@ -11,11 +11,12 @@
 static void choose_events(struct comparison *c, event_id event)
 {
     const struct profile *before = c->sides[0], *after = c->sides[1];
-    c->events[1] = event && event < after->event_count ? event : after->event_count > 1;
+    c->events[1] =
+        event && event < after->event_count ? event : profile_default_event(after);
     c->events[0] = profile_find_event(
         before, profile_string(after, after->events[c->events[1]].name));
     if (!c->events[0])
-        c->events[0] = before->event_count > 1;
+        c->events[0] = profile_default_event(before);
 }
 
 static bool is_busy(const struct profile *p, const struct sample *s, const void *context)

@@ -173,7 +173,8 @@ static bool init_all(struct shown *s, const struct profile *p,
 {
     static const struct label_style style = {.plain = true};
     *s = (struct shown){.p = p, .count = o->count};
-    s->event = o->event && o->event < p->event_count ? o->event : p->event_count > 1;
+    s->event =
+        o->event && o->event < p->event_count ? o->event : profile_default_event(p);
     if (p->facts.differential && p->event_count > 2) {
         s->base = 1;
         s->event = 2;

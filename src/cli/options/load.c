@@ -205,5 +205,6 @@ void load_note_event(const struct profile *p, bool quiet)
         return;
     list_events(p, all, sizeof all);
     message_note("showing %.*s of %zu events (%s); choose with --event",
-                 STR_ARG(profile_string(p, p->events[1].name)), p->event_count - 1, all);
+                 STR_ARG(profile_string(p, p->events[profile_default_event(p)].name)),
+                 p->event_count - 1, all);
 }
