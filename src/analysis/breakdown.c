@@ -771,7 +771,7 @@ static bool sort_rows(struct breakdown *b, struct arena *scratch)
 bool breakdown_sort(struct breakdown *b, size_t sorted_by, struct error *err)
 {
     struct arena scratch = ARENA_INIT;
-    b->sorted_by = sorted_by < b->other_count ? sorted_by : b->other_count;
+    b->sorted_by = sorted_by;
     bool ok = sort_rows(b, &scratch);
     arena_deinit(&scratch);
     return ok || error_memory(err);

@@ -159,8 +159,7 @@ void breakdown_deinit(struct breakdown *b);
  * False, with err set, when out of memory. */
 bool breakdown_add_event(struct breakdown *b, event_id event, struct error *err);
 
-/* Sorts the rows by the event of that number, then by the others; a number that does not
- * exist is that of the last event. */
+/* Sorts the rows by the event of that number, at most b->other_count, then by the others. */
 bool breakdown_sort(struct breakdown *b, size_t sorted_by, struct error *err);
 
 /* The figures of a row for the event of that number; 0 is `event`. */

@@ -26,7 +26,8 @@ size_t rows_write_percent(double share, char *out)
 static bool has_samples(const struct profile *p, event_id event)
 {
     for (size_t i = 0; i < p->sample_count; i++)
-        if (p->samples[i].event == event)
+        if (p->samples[i].event == event &&
+            (p->samples[i].count || p->samples[i].weight != 0))
             return true;
     return false;
 }
@@ -62,6 +63,19 @@ static bool is_in_group(const struct rows *r, event_id event)
            (first->group && r->b.p->events[event].group == first->group);
 }
 
+/* Groups may have fewer events than the user assumes: rows in another order would look right. */
+static bool check_sort(const struct rows *r, struct error *err)
+{
+    if (r->o->rows->group_sort < r->events)
+        return true;
+    error_set(err, "--group-sort-idx %u: there is no event of this number",
+              r->o->rows->group_sort);
+    if (r->events == 1)
+        return error_hint(err, "the table has one event; omit the option");
+    return error_hint(err, "the table has %zu events: 0 to %zu", r->events,
+                      r->events - 1);
+}
+
 static bool add_events(struct rows *r, const struct export_options *options,
                        struct error *err)
 {
@@ -71,7 +85,8 @@ static bool add_events(struct rows *r, const struct export_options *options,
     while (ok && e && (e = next_with_samples(r->b.p, e)) != 0)
         ok = !is_in_group(r, e) || breakdown_add_event(&r->b, e, err);
     r->events = r->b.other_count + 1;
-    return ok && (r->events == 1 || breakdown_sort(&r->b, o->group_sort, err));
+    return ok && check_sort(r, err) &&
+           (r->events == 1 || breakdown_sort(&r->b, o->group_sort, err));
 }
 
 static bool is_large_enough(const struct rows *r, const struct breakdown_row *row)

@@ -70,7 +70,11 @@ status 0 stoke report --group --no-children --sort sym in.txt
     fail "rows of equal weight are not in the order of the next event"
 status 0 stoke report --group --group-sort-idx 2 --no-children --sort sym in.txt
 [ "$(first)" = a_main ] || fail "the order is not that of the third event"
-status 0 stoke report --group-sort-idx 200 --no-children --sort sym in.txt
+status 1 stoke report --group-sort-idx 3 --no-children --sort sym in.txt
+says '--group-sort-idx 3: there is no event of this number'
+says 'try: the table has 3 events: 0 to 2'
+status 1 stoke report --group-sort-idx 1 --event faults in.txt
+says 'the table has one event'
 
 # Samples and weights have a column for each event, as shares have.
 status 0 stoke report --group --fields sample,period,sym in.txt
