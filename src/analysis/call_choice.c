@@ -283,10 +283,36 @@ static void follow(struct reach *r, uint32_t count, int64_t most)
     }
 }
 
+/* Why no function of the graph matches: it may have been excluded before. */
+static bool fail_no_start(const struct call_costs *c, const struct costs_limits *l,
+                          bool up, struct error *err)
+{
+    const char *glob = up ? l->leaf : l->root;
+    bool exists = false;
+    for (uint32_t f = 1; f < c->function_count; f++)
+        exists |= call_costs_matches(str_of(glob), c->functions[f].name);
+    if (!exists) {
+        error_set(err, "no function matches '%s' of --%s", glob, up ? "leaf" : "root");
+        return error_hint(err, "'--list-functions +' lists the names");
+    }
+    if (up && l->root) {
+        error_set(err,
+                  "no function that matches '%s' of --leaf is called by '%s' of --root",
+                  glob, l->root);
+        return error_hint(err, "omit --root or --leaf, or try -n 0 -e 0 %s",
+                          l->depth >= 0 ? "and a larger --depth" : "to show all calls");
+    }
+    error_set(err, "the functions that match '%s' of --%s are not shown", glob,
+              up ? "leaf" : "root");
+    return error_hint(err, "their share is too small, or --path excludes them; "
+                           "-n 0 -e 0 shows all");
+}
+
 /* Hides the functions that are not reached, and their calls. */
-static bool keep_reached(struct call_costs *c, const char *glob, int64_t depth, bool up,
+static bool keep_reached(struct call_costs *c, const struct costs_limits *l, bool up,
                          struct error *err)
 {
+    const char *glob = up ? l->leaf : l->root;
     struct arena a = ARENA_INIT;
     struct reach r = {.c = c, .up = up};
     r.first = arena_zalloc(&a, c->function_count + 1, sizeof *r.first);
@@ -295,14 +321,10 @@ static bool keep_reached(struct call_costs *c, const char *glob, int64_t depth, 
     r.queue = arena_zalloc(&a, c->function_count + 1, sizeof *r.queue);
     bool ok = !a.failed || error_memory(err);
     uint32_t count = ok ? find_starts(&r, str_of(glob)) : 0;
-    if (ok && !count) {
-        error_set(err, "no function matches '%s' of --%s", glob, up ? "leaf" : "root");
-        error_hint(err, "'--list-functions +' lists the names; -n 0 -e 0 shows all");
-        ok = false;
-    }
+    ok = ok && (count || fail_no_start(c, l, up, err));
     if (ok) {
         link_calls(&r);
-        follow(&r, count, depth);
+        follow(&r, count, l->depth);
         for (size_t f = 1; f < c->function_count; f++)
             c->functions[f].shown &= r.depth[f] != 0;
         for (size_t i = 1; i < c->call_count; i++)
@@ -318,9 +340,9 @@ bool call_costs_choose(struct call_costs *c, const struct costs_limits *limits,
 {
     weigh(c);
     choose_by_limits(c, limits);
-    if (limits->root && !keep_reached(c, limits->root, limits->depth, false, err))
+    if (limits->root && !keep_reached(c, limits, false, err))
         return false;
-    if (limits->leaf && !keep_reached(c, limits->leaf, limits->depth, true, err))
+    if (limits->leaf && !keep_reached(c, limits, true, err))
         return false;
     if (limits->by_self)
         weigh_by_self(c);

@@ -267,6 +267,16 @@ says '--depth counts calls from --root or --leaf'
 says 'try: --root main --depth 3'
 status 1 stoke callgraph -q -z nothing in
 says "no function matches 'nothing' of --root"
+printf 'main;a;rec 5\nother;rec2 8\nmain;b 0.0001\n' >apart.folded
+status 1 stoke callgraph -q -z main -l rec2 apart.folded
+says "no function that matches 'rec2' of --leaf is called by 'main' of --root"
+status 1 stoke callgraph -q -z main -l rec --depth 0 apart.folded
+says 'try: .*a larger --depth'
+status 1 stoke callgraph -q -l b apart.folded
+says "the functions that match 'b' of --leaf are not shown"
+says 'try: .*share is too small'
+status 1 stoke callgraph -q -z main -l nothing apart.folded
+says "no function matches 'nothing' of --leaf"
 status 2 stoke callgraph --compare in
 says '--compare needs two files, BEFORE and AFTER, not 1'
 status 2 stoke callgraph --time-format '%x' in
