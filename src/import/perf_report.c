@@ -348,8 +348,9 @@ static bool read_number(struct report_row *row, enum role role, struct str text)
         return (row->samples = read_count(text)) >= 0;
     case ROLE_PERIOD:
         return (row->period = read_count(text)) >= 0;
+    case ROLE_CHILDREN: /* "N/A": the report is without children, --no-children */
+        return str_equal(text, STR("N/A")) || read_percent(text, &row->total);
     case ROLE_TOTAL:
-    case ROLE_CHILDREN:
         return read_percent(text, &row->total);
     case ROLE_SELF:
         return read_percent(text, &row->self);
