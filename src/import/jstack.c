@@ -19,19 +19,38 @@
  *         java.base/java.lang.VirtualThread.park(VirtualThread.java:582)
  *         Shop.spin(Shop.java:4)
  *
+ * The same as JSON (-format=json); newer versions have the state, too:
+ *
+ *   {"threadDump": {"processId": "412", "threadContainers": [{"container": "<root>", "threads": [
+ *     {"tid": "13", "name": "till-2", "stack": ["Shop.spin(Shop.java:4)"]}]}]}}
+ *
+ * Android's traces of a process that does not respond (ANR), whose lines "|" have the state of the
+ * native thread:
+ *
+ *   "main" prio=5 tid=1 Native
+ *     | sysTid=412 nice=-10 cgrp=top-app sched=0/0 handle=0x7f26
+ *     | state=S schedstat=( 1 2 3 ) utm=9 stm=2 core=3 HZ=100
+ *     native: #00 pc 000cd8c4  /apex/com.android.runtime/lib64/bionic/libc.so (__epoll_pwait+4)
+ *     at android.os.MessageQueue.next(MessageQueue.java:335)
+ *
  * Every stack has weight 1. Only running threads are included, unless the options
  * request all. A thread in state RUNNABLE counts as waiting if it is in a native call
  * that waits. The JVM's own threads are excluded. The number at the end of a name is
  * removed, because threads of a pool differ only in it, unless the options retain it. */
+#include "base/format.h"
 #include "base/number.h"
+#include "import/json_input.h"
 #include "import/stacktext.h"
 #include "model/name.h"
+
+#define JSON_FRAME_MOST 4096 /* bytes */
+#define JSON_NAME_MOST 512
 
 /* Parts of the names of the JVM's own threads. */
 static const char *const system_threads[] = {
     "CompilerThread",  "Signal Dispatcher",        "Service Thread",
     "Attach Listener", "Monitor Deflation Thread", "Notification Thread",
-    "Sweeper thread",  "Surrogate Locker Thread",
+    "Sweeper thread",  "Surrogate Locker Thread",  "Signal Catcher",
 };
 
 /* Ends of the names of native methods that wait in state RUNNABLE. */
@@ -169,6 +188,46 @@ static int64_t id_after(struct str line, struct str mark)
     return ok && id <= INT64_MAX ? (int64_t)id : ID_NONE;
 }
 
+/* Android: "native: #00 pc 000cd8c4  /lib64/libc.so (__epoll_pwait+4) (BuildId: ...)", and without
+ * "native:" of threads that are not attached to the virtual machine. */
+static bool parse_android(struct str text, struct text_frame *f)
+{
+    struct str rest = text;
+    *f = TEXT_FRAME;
+    if (str_starts(rest, STR("native: ")))
+        rest = str_skip(rest, 8);
+    if (!str_starts(rest, STR("#")))
+        return false;
+    str_word(&rest);
+    if (!str_equal(str_word(&rest), STR("pc")) ||
+        !number_parse_hex(str_word(&rest), &f->address))
+        return false;
+    rest = str_trim(rest);
+    size_t open = str_search(rest, STR(" ("));
+    f->module = str_trim(str_head(rest, open));
+    rest = str_skip(rest, open + 2);
+    rest = str_head(rest, str_search(rest, STR(" (BuildId: ")));
+    rest = str_head(rest, str_rfind(rest, ')'));
+    f->name = str_head(rest, str_rfind(rest, '+'));
+    if (str_equal(f->name, STR("???")))
+        f->name = STR("");
+    return f->module.len != 0;
+}
+
+/* "| sysTid=412 nice=-10", "| state=S schedstat=( ... )": Linux's view of the thread. */
+static bool take_android_state(struct jstack_reader *r, struct str text)
+{
+    struct str state = STR("| state="), tid = STR("| sysTid=");
+    if (!str_starts(text, STR("| ")))
+        return false;
+    if (str_starts(text, tid))
+        r->text.tid = id_after(text, tid);
+    if (str_starts(text, state))
+        r->is_running = text.len > state.len &&
+                        (text.ptr[state.len] == 'R' || text.ptr[state.len] == 'D');
+    return true;
+}
+
 /* "till-2" -> "till" */
 static struct str without_number(struct str name)
 {
@@ -197,7 +256,10 @@ static void begin_thread(struct jstack_reader *r, struct str line)
     struct str name = str_head(rest, close);
     end_thread(r);
     stacktext_thread(t, t->options->thread_numbers ? name : without_number(name));
-    t->tid = id_after(str_skip(rest, close), STR(" nid="));
+    rest = str_skip(rest, close);
+    t->tid =
+        id_after(rest, str_has(rest, STR(" sysTid=")) ? STR(" sysTid=") : STR(" nid="));
+    r->is_running = str_has(rest, STR(" tid=")) && str_ends(rest, STR(" Runnable"));
     t->drop = is_system_thread(name) && !t->options->all_threads;
 }
 
@@ -243,12 +305,16 @@ static void jstack_line(struct stacktext *t, struct str line)
     } else if (line.ptr[0] == '"') {
         begin_thread(r, line);
     } else if ((r->is_file && parse_file_frame(line, &f)) || parse_java(text, &f) ||
-               parse_mixed(line, &f)) {
+               parse_mixed(line, &f) || parse_android(text, &f)) {
         add_frame(r, line, &f);
     } else if (str_equal(text, STR("..."))) { /* deeper than MaxJavaStackTraceDepth */
         stacktext_cut(t);
     } else if (str_starts(text, state)) {
         read_state(r, str_skip(text, state.len));
+    } else if (str_starts(text, STR("----- pid "))) {
+        t->pid = id_after(text, STR("----- pid "));
+    } else if (take_android_state(r, text)) {
+        return;
     } else if (str_ends(line, STR(":")) &&
                number_parse_u64(str_head(line, line.len - 1), &pid) && pid <= INT64_MAX) {
         t->pid = (int64_t)pid; /* the first line of jcmd */
@@ -260,24 +326,150 @@ static void jstack_finish(struct stacktext *t)
     end_thread((struct jstack_reader *)t);
 }
 
+/* --- JSON --------------------------------------------------------------------------- */
+
+/* The text may also be of another kind: then the word is empty. */
+static void take_word(struct json *j, char *word, size_t size)
+{
+    struct str text;
+    if (json_text(j, &text))
+        format_text(word, size, "%.*s", STR_ARG(text));
+}
+
+static void read_json_frames(struct jstack_reader *r, struct json *j)
+{
+    struct text_frame f;
+    struct str text;
+    char line[JSON_FRAME_MOST];
+    if (!json_enter(j, JSON_ARRAY))
+        return;
+    while (json_item(j)) {
+        if (!json_string(j, &text))
+            continue;
+        size_t length = format_text(line, sizeof line, " %.*s", STR_ARG(text));
+        text = (struct str){line, length};
+        if (length < sizeof line && parse_file_frame(text, &f))
+            add_frame(r, text, &f);
+        else
+            json_warn(j, r->text.b, "a frame that cannot be read");
+    }
+}
+
+/* {"tid": "13", "name": "till-2", "state": "WAITING", "stack": [...]}. The state and the name may
+ * follow the stack. */
+static void read_json_thread(struct jstack_reader *r, struct json *j, int64_t pid)
+{
+    struct stacktext *t = &r->text;
+    struct str key;
+    char name[JSON_NAME_MOST] = "", state[32] = "";
+    begin_thread(r, STR("\"\""));
+    r->is_stateless = r->is_running = true;
+    while (json_key(j, &key)) {
+        if (str_equal(key, STR("name")))
+            take_word(j, name, sizeof name);
+        else if (str_equal(key, STR("state")))
+            take_word(j, state, sizeof state);
+        else if (str_equal(key, STR("stack")))
+            read_json_frames(r, j);
+        else
+            json_skip(j);
+    }
+    struct str text = str_of(name);
+    t->pid = pid;
+    t->drop = is_system_thread(text) && !t->options->all_threads;
+    t->thread =
+        builder_string(t->b, t->options->thread_numbers ? text : without_number(text));
+    if (state[0])
+        r->is_running &= str_equal(str_of(state), STR("RUNNABLE"));
+    end_thread(r);
+}
+
+static void read_json_containers(struct jstack_reader *r, struct json *j, int64_t pid)
+{
+    struct str key;
+    if (!json_enter(j, JSON_ARRAY))
+        return;
+    while (json_next_object(j))
+        while (json_key(j, &key)) {
+            if (!str_equal(key, STR("threads")))
+                json_skip(j);
+            else if (json_enter(j, JSON_ARRAY))
+                while (json_next_object(j))
+                    read_json_thread(r, j, pid);
+        }
+}
+
+static void read_json_dump(struct jstack_reader *r, struct json *j)
+{
+    struct str key;
+    uint64_t pid;
+    int64_t id = ID_NONE;
+    if (!json_enter(j, JSON_OBJECT))
+        return;
+    while (json_key(j, &key)) {
+        if (str_equal(key, STR("threadContainers")))
+            read_json_containers(r, j, id);
+        else if (!str_equal(key, STR("processId")))
+            json_skip(j);
+        else if (json_u64(j, &pid) && pid <= INT64_MAX)
+            id = (int64_t)pid;
+    }
+}
+
+static bool read_json(struct jstack_reader *r, struct source *in,
+                      const struct import_options *options, struct builder *b,
+                      struct error *err)
+{
+    struct json j;
+    struct str key;
+    uint64_t before = b->profile->facts.samples;
+    bool ok = stacktext_open(&r->text, options, b, err);
+    json_init(&j, in, true, err);
+    if (ok && json_enter(&j, JSON_OBJECT))
+        while (json_key(&j, &key)) {
+            if (str_equal(key, STR("threadDump")))
+                read_json_dump(r, &j);
+            else
+                json_skip(&j);
+        }
+    stacktext_close(&r->text, ok);
+    return json_input_end(&j, b, before) && ok;
+}
+
+static bool is_json(const struct source *in)
+{
+    struct str text = str_trim_left(str_span(in->begin, in->end));
+    return str_starts(text, STR("{"));
+}
+
 static bool jstack_read(struct source *in, const struct import_options *options,
                         struct builder *b, struct error *err)
 {
     struct jstack_reader r = {.text = {.weight = 1, .finish = jstack_finish}};
+    if (!source_peek(in, 16, err))
+        return false;
+    if (is_json(in))
+        return read_json(&r, in, options, b, err);
     return stacktext_read(&r.text, in, options, b, jstack_line, err);
 }
 
 static int jstack_probe(struct str head)
 {
+    static const struct json_rule rules[] = {
+        {95, '{', {"\"threadDump\"", "\"threadContainers\""}}, {0}};
     size_t states = 0, threads = 0, frames = 0, file_threads = 0, file_frames = 0;
     struct text_frame f;
     struct str line, rest;
+    int json = json_probe(head, rules);
+    if (json)
+        return json;
     while (stacktext_probe_line(&head, &line)) {
         struct str text = str_trim_left(line);
         states += str_starts(text, STR("java.lang.Thread.State: "));
         threads += str_starts(line, STR("\"")) &&
                    (str_has(line, STR(" nid=")) || str_has(line, STR(" prio=")));
-        frames += parse_java(text, &f) || parse_mixed(line, &f);
+        frames += parse_java(text, &f) || parse_mixed(line, &f) ||
+                  (threads && parse_android(text, &f));
         file_threads += is_file_thread(line, &rest);
         file_frames += file_threads && line.len && parse_file_frame(line, &f) && f.line;
     }
@@ -289,7 +481,8 @@ static int jstack_probe(struct str head)
 const struct importer import_jstack = {
     .name = "jstack",
     .suffixes = "jstack,tdump",
-    .summary = "Java thread dumps (jstack, jcmd Thread.print, dump_to_file, kill -3)",
+    .summary = "thread dumps of Java (jstack, jcmd, kill -3; text and JSON) and of "
+               "Android (ANR)",
     .probe = jstack_probe,
     .read = jstack_read,
 };

@@ -19,26 +19,38 @@ static void report_end(struct stacktext *t)
                        STR(""));
 }
 
-bool stacktext_read(struct stacktext *t, struct source *in,
-                    const struct import_options *options, struct builder *b,
-                    void (*line)(struct stacktext *t, struct str line), struct error *err)
+bool stacktext_open(struct stacktext *t, const struct import_options *options,
+                    struct builder *b, struct error *err)
 {
-    struct str text;
     t->b = b;
     t->options = options;
-    t->lines = lines_of(in, err);
     t->pid = t->tid = ID_NONE;
     builder_path_clear(b);
-    bool ok = memo_init(&t->frames, &t->arena, t->memo_pairs ? t->memo_pairs : 1024) ||
-              error_memory(err);
-    while (ok && !builder_failed(b) && lines_next(&t->lines, &text))
-        line(t, text);
+    return memo_init(&t->frames, &t->arena, t->memo_pairs ? t->memo_pairs : 1024) ||
+           error_memory(err);
+}
+
+void stacktext_close(struct stacktext *t, bool ok)
+{
+    struct builder *b = t->b;
     if (ok)
         report_end(t);
     builder_path_clear(b);
     b->profile->arena.failed |= t->arena.failed || t->text.failed;
     output_deinit(&t->text);
     arena_deinit(&t->arena);
+}
+
+bool stacktext_read(struct stacktext *t, struct source *in,
+                    const struct import_options *options, struct builder *b,
+                    void (*line)(struct stacktext *t, struct str line), struct error *err)
+{
+    struct str text;
+    bool ok = stacktext_open(t, options, b, err);
+    t->lines = lines_of(in, err);
+    while (ok && !builder_failed(b) && lines_next(&t->lines, &text))
+        line(t, text);
+    stacktext_close(t, ok);
     return ok && !t->lines.failed;
 }
 

@@ -58,6 +58,12 @@ bool stacktext_read(struct stacktext *t, struct source *in,
                     void (*line)(struct stacktext *t, struct str line),
                     struct error *err);
 
+/* The same for an input that does not consist of lines: the caller reads it between these two and
+ * always calls the second one, which ends the open stack if `ok`. */
+bool stacktext_open(struct stacktext *t, const struct import_options *options,
+                    struct builder *b, struct error *err);
+void stacktext_close(struct stacktext *t, bool ok);
+
 /* Adds the frame of a known line to the current stack; false if the line is unknown. */
 bool stacktext_add_known(struct stacktext *t, struct str line);
 
