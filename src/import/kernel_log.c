@@ -13,15 +13,38 @@
  * The files /proc/PID/stack and /proc/PID/task/TID/stack have only the frames, "[<0>] fn+0x1f/0x20".
  * Before them, head and shell loops write the path of the file, and grep writes it before each frame.
  *
+ * Reports of the kernel's memory in /sys/kernel/debug have stacks of the same form: page_owner, also
+ * as page_owner_sort prints it ("3 times, 48 pages:"), page_owner_stacks and kmemleak.
+ *
+ *  Page allocated via order 2, mask 0x1112cca(GFP_HIGHUSER), pid 812, tgid 812 (bash), ts 47 ns
+ *  PFN 0x1000 type Movable Block 2 type Movable Flags 0x1ff
+ *   post_alloc_hook+0x1f/0x20
+ *
+ *   post_alloc_hook+0x1f/0x20
+ *  nr_base_pages: 23
+ *
+ *  unreferenced object 0xffff8880 (size 64):
+ *    comm "insmod", pid 712, jiffies 4294911
+ *    backtrace (crc 12ab34cd):
+ *      [<00000000c0dbc7fb>] kmalloc_trace+0x1f/0x20
+ *
  * A function after "?" was found on the stack, but perhaps not called: it is left out. The
  * function that a CPU executed is in a line before: "RIP: 0010:fn+0x1f/0x20", "pc : fn+0x1f/0x20". */
 #include "base/number.h"
 #include "import/stacktext.h"
 
+#define AMOUNT_MOST ((uint64_t)1 << 53)
+#define ORDER_MOST 40 /* of an allocation of pages */
+
 struct klog_reader {
     struct stacktext t; /* first */
     bool in_stack;
-    bool in_file;  /* the stack is from /proc: it has no "Call Trace:" */
+    bool is_plain; /* a stack begins with its first frame, and its amount follows */
+    bool in_head;  /* of a page, before its stack */
+    bool is_sum; /* the weight of the next stack is the sum that page_owner_sort states */
+    bool
+        has_amount; /* weight and event of the current stack are those of a memory report */
+    bool in_file;   /* the stack is from /proc: it has no "Call Trace:" */
     frame_id leaf; /* that the CPU executed, 0: not known */
 };
 
@@ -184,6 +207,10 @@ static void begin_stack(struct klog_reader *r)
 {
     stacktext_end(&r->t);
     r->in_stack = true;
+    if (!r->has_amount) {
+        r->t.weight = 1;
+        r->t.event = 0;
+    }
     if (r->leaf)
         builder_path_add(r->t.b, r->leaf);
     r->leaf = 0;
@@ -206,10 +233,118 @@ static bool is_mark(struct str text)
     return false;
 }
 
+/* --- Memory ------------------------------------------------------------------------- */
+
+/* The number between the two texts, at the start of *text, which is removed with them. */
+static bool take_between(struct str *text, struct str before, struct str after,
+                         uint64_t *number)
+{
+    if (!str_starts(*text, before))
+        return false;
+    struct str rest = str_skip(*text, before.len);
+    size_t end = str_search(rest, after);
+    if (end == rest.len || !number_parse_u64(str_head(rest, end), number) ||
+        *number > AMOUNT_MOST)
+        return false;
+    *text = str_skip(rest, end + after.len);
+    return true;
+}
+
+static void begin_amount(struct klog_reader *r, struct str event, enum unit unit,
+                         uint64_t amount)
+{
+    stacktext_end(&r->t);
+    begin_thread(r, STR(""), UINT64_MAX);
+    r->t.event = builder_event(r->t.b, event, unit);
+    r->t.weight = (double)amount;
+    r->has_amount = true;
+}
+
+/* "Page allocated via order 2, mask 0x1, pid 812, tgid 812 (bash), ts 47 ns"; older kernels have no
+ * process. page_owner_sort writes "3 times, 48 pages:" before it. */
+static bool take_page(struct klog_reader *r, struct str text)
+{
+    struct str rest = text;
+    uint64_t number, pages;
+    if (byte_is_digit(text.ptr[0])) {
+        if (!take_between(&rest, STR(""), STR(" times, "), &number) ||
+            !take_between(&rest, STR(""), STR(" pages"), &pages))
+            return false;
+        begin_amount(r, STR("pages"), UNIT_COUNT, pages);
+        r->is_sum = true;
+        return true;
+    }
+    if (!take_between(&rest, STR("Page allocated via order "), STR(", "), &number) ||
+        number > ORDER_MOST)
+        return false;
+    if (!r->is_sum)
+        begin_amount(r, STR("pages"), UNIT_COUNT, (uint64_t)1 << number);
+    size_t tgid = str_search(rest, STR(" tgid ")), open = str_find(rest, '(');
+    struct str name = str_skip(rest, tgid + 6);
+    open = str_find(name, '(');
+    struct str process = str_trim(str_head(name, open));
+    name = str_skip(name, open + 1);
+    name = str_head(name, str_search(name, STR("), ts ")));
+    if (!r->is_sum && number_parse_u64(process, &number) && number <= INT64_MAX) {
+        begin_thread(r, name, UINT64_MAX);
+        r->t.pid = (int64_t)number;
+    }
+    r->is_sum = false;
+    r->in_stack = r->in_head = true;
+    return true;
+}
+
+/* "unreferenced object 0xffff8880 (size 64):", and the lines up to its stack. */
+static bool take_unreferenced(struct klog_reader *r, struct str text)
+{
+    struct str rest = str_skip(text, str_search(text, STR("(size ")));
+    struct str comm = STR("comm \"");
+    uint64_t size, pid;
+    if (str_starts(text, STR("unreferenced object 0x"))) {
+        if (take_between(&rest, STR("(size "), STR("):"), &size))
+            begin_amount(r, STR("leaked"), UNIT_BYTES, size);
+        return true;
+    }
+    if (!r->has_amount)
+        return false;
+    size_t end = str_search(text, STR("\", pid "));
+    if (str_starts(text, comm) && end < text.len) {
+        rest = str_skip(text, end + 7);
+        bool ok = number_parse_u64(str_cut(&rest, ','), &pid);
+        begin_thread(r, str_span(text.ptr + comm.len, text.ptr + end),
+                     ok ? pid : UINT64_MAX);
+        return true;
+    }
+    if (!str_starts(text, STR("backtrace")) || !str_ends(text, STR(":")))
+        return false;
+    begin_stack(r);
+    return true;
+}
+
+/* "stack_count: 3" or "nr_base_pages: 23", behind the stack. */
+static bool take_sum(struct klog_reader *r, struct str text)
+{
+    struct str rest = text, key = str_cut(&rest, ':');
+    bool is_pages = str_equal(key, STR("nr_base_pages"));
+    uint64_t number;
+    if (!r->is_plain || !(is_pages || str_equal(key, STR("stack_count"))) ||
+        !number_parse_u64(str_trim(rest), &number) || number > AMOUNT_MOST)
+        return false;
+    r->t.event =
+        builder_event(r->t.b, is_pages ? STR("pages") : STR("allocations"), UNIT_COUNT);
+    r->t.weight = (double)number;
+    stacktext_end(&r->t);
+    r->in_stack = false;
+    return true;
+}
+
 static void take_frame(struct klog_reader *r, struct str text)
 {
     struct text_frame f;
     struct str rest = without_address(text);
+    if (r->in_head && str_starts(text, STR("PFN ")))
+        return;
+    r->in_head = false;
     if (is_mark(text) || str_starts(rest, STR("? ")))
         return;
     if (parse_function(rest, &f)) {
@@ -217,7 +352,7 @@ static void take_frame(struct klog_reader *r, struct str text)
         return;
     }
     stacktext_end(&r->t);
-    r->in_stack = false;
+    r->in_stack = r->has_amount = false;
     if (r->in_file)
         begin_thread(r, STR(""), UINT64_MAX);
     r->in_file = false;
@@ -273,13 +408,21 @@ static void klog_line(struct stacktext *t, struct str line)
 {
     struct klog_reader *r = (struct klog_reader *)t;
     struct str text = without_prefix(line);
+    struct text_frame f;
+    if (t->lines.number == 1)
+        r->is_plain = parse_function(text, &f);
     bool has_path = take_path(r, &text);
     if (has_path && text.len == 0)
+        return;
+    if (text.len &&
+        (take_page(r, text) || take_unreferenced(r, text) || take_sum(r, text)))
         return;
     if (!r->in_stack && is_file_frame(text)) {
         begin_stack(r);
         r->in_file = true;
     }
+    if (!r->in_stack && r->is_plain && parse_function(text, &f))
+        begin_stack(r);
     if (is_start(text))
         begin_stack(r);
     else if (take_task(r, text) || take_cpu(r, text) || take_leaf(r, text))
@@ -295,9 +438,17 @@ static bool klog_read(struct source *in, const struct import_options *options,
     return stacktext_read(&r.t, in, options, b, klog_line, err);
 }
 
+/* The start of a stack in a report of the kernel's memory. */
+static bool is_memory(struct str text)
+{
+    return str_starts(text, STR("Page allocated via order ")) ||
+           str_starts(text, STR("unreferenced object 0x"));
+}
+
 static int klog_probe(struct str head)
 {
-    size_t starts = 0, frames = 0, file_frames = 0, lines = 0;
+    size_t starts = 0, frames = 0, file_frames = 0, lines = 0, sums = 0;
+    bool is_plain = false;
     struct text_frame f;
     struct str line;
     while (stacktext_probe_line(&head, &line)) {
@@ -307,9 +458,14 @@ static int klog_probe(struct str head)
             text = str_skip(text, path + 7);
         lines += text.len != 0;
         file_frames += is_file_frame(text);
-        starts += is_start(text);
+        starts += is_start(text) || is_memory(text);
+        is_plain |= lines == 1 && text.len && parse_function(text, &f);
+        sums += is_plain && (str_starts(text, STR("stack_count: ")) ||
+                             str_starts(text, STR("nr_base_pages: ")));
         frames += starts && parse_function(without_address(text), &f);
     }
+    if (sums)
+        return 88;
     if (!starts)
         return file_frames * 3 > lines ? 80 : 0;
     return frames ? 88 : 0;
@@ -318,7 +474,8 @@ static int klog_probe(struct str head)
 const struct importer import_kernel_log = {
     .name = "kernel-log",
     .suffixes = "dmesg",
-    .summary = "stacks of the Linux kernel: in its log (dmesg), and /proc/PID/stack",
+    .summary = "stacks of the Linux kernel: its log (dmesg), /proc/PID/stack, "
+               "page_owner, kmemleak",
     .probe = klog_probe,
     .read = klog_read,
 };
