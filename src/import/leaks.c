@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports of leaked memory, of valgrind's memcheck (--leak-check=full) and of LeakSanitizer, which
- * is part of AddressSanitizer:
+/* Reports of leaked memory and of errors, of valgrind's memcheck (--leak-check=full) and of the
+ * sanitizers of compilers (address, leak, thread, memory):
  *
  *   ==412== 48 (16 direct, 32 indirect) bytes in 1 blocks are definitely lost in loss record 3 of 5
  *   ==412==    at 0x48417B4: malloc (in /usr/lib/vgpreload_memcheck.so)
@@ -11,7 +11,16 @@
  *       #0 0x7fd36f2b89cf in malloc ../asan_malloc_linux.cpp:69
  *       #1 0x5638d03771b0 in leak /srv/a.c:3
  *
- * Memory that is still reachable is an event of its own. The label "kind" is how it was lost. What
+ *   ==412== Invalid write of size 4
+ *   ==412==    at 0x1091BC: bad (a.c:7)
+ *   ==412==  Address 0x4a460c0 is 0 bytes after a block of size 16 alloc'd
+ *
+ *   ==412==ERROR: AddressSanitizer: heap-use-after-free on address 0x6020 at pc 0x55 bp 0x7f sp 0x7f
+ *   READ of size 4 at 0x6020 thread T0
+ *       #0 0x5638d03771b0 in bad /srv/a.c:7
+ *
+ * An error counts once, with its first stack, which is where it happened. The others, such as that of
+ * the allocation, are omitted. Memory that is still reachable is an event of its own. The label "kind" is how it was lost. What
  * a lost block points to is lost indirectly: memcheck counts it in the record of that block, and again
  * in records of its own if they are requested (--show-leak-kinds=all). Then only these count. */
 #include "base/array.h"
@@ -39,10 +48,12 @@ struct leak_reader {
     struct leak leak;        /* of the current record, without the stack */
     uint64_t indirect_bytes; /* that the record counts, but that are lost indirectly */
     /* Added at the end: the event of the leaks is the first one. */
-    struct leak_list reachable, indirect;
+    struct leak_list reachable, indirect, errors;
+    bool is_error;     /* the current record */
+    struct str title;  /* the kind of an error whose stack may follow; empty: none */
     bool has_indirect; /* there are records of it */
     struct str above;  /* valgrind's frame before: its text */
-    char above_room[512];
+    char above_room[512], title_room[256];
 };
 
 /* Valgrind's frames of inlined functions have the address of their caller, which follows. */
@@ -90,6 +101,10 @@ static void end_record(struct leak_reader *r)
     r->leak.stack = builder_path_from_leaf(b);
     r->leak.pid = r->t.pid;
     builder_path_clear(b);
+    if (r->is_error) {
+        add_later(r, &r->errors, r->leak);
+        return;
+    }
     if (str_equal(profile_string(b->profile, r->leak.kind), STR("still reachable"))) {
         add_later(r, &r->reachable, r->leak);
         return;
@@ -132,6 +147,8 @@ static void begin_record(struct leak_reader *r, struct str kind, uint64_t bytes,
 {
     end_record(r);
     r->in_record = true;
+    r->is_error = false;
+    r->title.len = 0;
     r->leak = (struct leak){
         .kind = builder_string(r->t.b, kind), .bytes = bytes, .blocks = blocks};
     r->indirect_bytes = 0;
@@ -175,6 +192,41 @@ static bool take_sanitizer_head(struct leak_reader *r, struct str text)
     return true;
 }
 
+static void set_title(struct leak_reader *r, struct str title)
+{
+    title = str_head(title, sizeof r->title_room);
+    memcpy(r->title_room, title.ptr, title.len);
+    r->title = (struct str){r->title_room, title.len};
+}
+
+static void begin_error(struct leak_reader *r)
+{
+    begin_record(r, r->title, 0, 1);
+    r->is_error = true;
+}
+
+/* "ERROR: AddressSanitizer: heap-use-after-free on address 0x6020 ...", "WARNING: ThreadSanitizer:
+ * data race (pid=412)": "heap-use-after-free", "data race". */
+static bool take_sanitizer_title(struct leak_reader *r, struct str text)
+{
+    static const char *const heads[] = {
+        "ERROR: AddressSanitizer: ", "ERROR: HWAddressSanitizer: ",
+        "WARNING: ThreadSanitizer: ", "WARNING: MemorySanitizer: "};
+    static const char *const ends[] = {" on ", " (", ": ", " in "};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        struct str head = str_of(heads[i]);
+        if (!str_starts(text, head))
+            continue;
+        struct str kind = str_skip(text, head.len);
+        for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
+            kind = str_head(kind, str_search(kind, str_of(ends[e])));
+        end_record(r);
+        set_title(r, str_trim(kind));
+        return true;
+    }
+    return false;
+}
+
 /* --- Frames ----------------------------------------------------------------------- */
 
 static bool take_memcheck_frame(struct leak_reader *r, struct str text)
@@ -207,15 +259,15 @@ static void parse_sanitizer(struct str rest, struct text_frame *f)
         return;
     if (str_starts(rest, STR("in ")))
         rest = str_skip(rest, 3);
-    size_t open = str_rsearch(rest, STR(" (/")), space = str_rfind(rest, ' ');
+    size_t open = str_rsearch(rest, STR(" ("));
+    bool has_module = open < rest.len && parse_module(str_skip(rest, open + 1), f);
+    if (has_module) /* of ThreadSanitizer, also behind a location */
+        rest = str_head(rest, open);
     f->name = rest;
-    if (open < rest.len && parse_module(str_skip(rest, open + 1), f)) {
-        f->name = str_head(rest, open);
-        return;
-    }
+    size_t space = str_rfind(rest, ' ');
     struct str file = stacktext_split_location(str_skip(rest, space + 1), &f->line);
-    if (space == rest.len ||
-        (!f->line && !str_has(file, STR("/")) && !str_starts(file, STR("<"))))
+    if (space == rest.len || (!f->line && (has_module || (!str_has(file, STR("/")) &&
+                                                          !str_starts(file, STR("<"))))))
         return;
     f->file = file;
     f->name = str_head(rest, space);
@@ -258,15 +310,36 @@ static struct str without_prefix(struct leak_reader *r, struct str line)
     return str_trim(str_skip(rest, end + 2));
 }
 
+static bool is_first_frame(struct str text)
+{
+    return str_starts(text, STR("at 0x")) || str_starts(text, STR("#0 "));
+}
+
+/* "==412== Invalid write of size 4": the stack is in the next line. The texts before the other stacks
+ * of an error are indented. */
+static void take_memcheck_title(struct leak_reader *r, struct str line, struct str text)
+{
+    size_t end = str_search(str_skip(line, 2), STR("== ")) + 2;
+    if (!str_starts(line, STR("==")) || end >= line.len)
+        return;
+    struct str rest = str_skip(line, end + 3);
+    bool is_title = rest.len && rest.ptr[0] != ' ';
+    set_title(r, is_title ? text : STR(""));
+}
+
 static void leak_line(struct stacktext *t, struct str line)
 {
     struct leak_reader *r = (struct leak_reader *)t;
     struct str text = without_prefix(r, line);
-    if (take_memcheck_head(r, text) || take_sanitizer_head(r, text))
+    if (take_memcheck_head(r, text) || take_sanitizer_head(r, text) ||
+        take_sanitizer_title(r, text))
         return;
+    if (!r->in_record && r->title.len && is_first_frame(text))
+        begin_error(r);
     if (r->in_record && (take_memcheck_frame(r, text) || take_sanitizer_frame(r, text)))
         return;
     end_record(r);
+    take_memcheck_title(r, line, text);
     if (str_has(text, STR(" in loss record ")))
         stacktext_warn(t, "a record that cannot be read", line);
 }
@@ -285,12 +358,15 @@ static void leak_finish(struct stacktext *t)
         add_sample(r, leak, STR("reachable"), UNIT_BYTES, leak->bytes);
         add_sample(r, leak, STR("reachable blocks"), UNIT_COUNT, leak->blocks);
     }
+    for (size_t i = 0; i < r->errors.count; i++)
+        add_sample(r, &r->errors.items[i], STR("errors"), UNIT_COUNT, 1);
 }
 
 static bool leak_read(struct source *in, const struct import_options *options,
                       struct builder *b, struct error *err)
 {
-    struct leak_reader r = {.t = {.weight = 1, .finish = leak_finish}, .above = STR("")};
+    struct leak_reader r = {
+        .t = {.weight = 1, .finish = leak_finish}, .above = STR(""), .title = STR("")};
     return stacktext_read(&r.t, in, options, b, leak_line, err);
 }
 
@@ -302,16 +378,19 @@ static int leak_probe(struct str head)
                        str_has(head, STR("== Memcheck, a memory error detector"));
     bool has_leaks = str_has(head, STR(" in loss record ")) ||
                      str_has(head, STR(" byte(s) leaked in ")) ||
-                     str_has(head, STR("ERROR: LeakSanitizer: detected memory leaks"));
+                     str_has(head, STR("ERROR: LeakSanitizer: detected memory leaks")) ||
+                     str_has(head, STR("ERROR: AddressSanitizer: ")) ||
+                     str_has(head, STR("WARNING: ThreadSanitizer: ")) ||
+                     str_has(head, STR("WARNING: MemorySanitizer: "));
     return is_memcheck || has_leaks ? 92 : 0;
 }
 
 const struct importer import_leaks = {
     .name = "leaks",
     .suffixes = "memcheck,lsan",
-    .summary = "leaks of valgrind's memcheck, LeakSanitizer and AddressSanitizer",
-    .empty =
-        "the report has no leaks with stacks; valgrind lists them with --leak-check=full",
+    .summary = "leaks and errors of valgrind's memcheck and the sanitizers of compilers",
+    .empty = "the report has no leaks or errors with stacks; valgrind lists leaks with "
+             "--leak-check=full",
     .counts_all = true,
     .probe = leak_probe,
     .read = leak_read,
