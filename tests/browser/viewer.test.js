@@ -865,9 +865,9 @@ module.exports = (test) => {
         const page = await report(bench, lines.join("\n"), "perf.txt");
         await key(page, VIEWS.time);
         const boxes = () => page.evaluate(() => {
-            const { boxes } = window.stoke.steered.last, words = new Uint32Array(boxes), sizes = new Float32Array(boxes), out = [];
+            const { last: { boxes }, width } = window.stoke.steered, words = new Uint32Array(boxes), sizes = new Float32Array(boxes), out = [];
             for (let at = 0; at < words.length; at += 6)
-                out.push([window.stoke.core.labels.get(words[at + 4]), Math.round(sizes[at] / 1200 * 90), Math.round(sizes[at + 1] / 1200 * 90),
+                out.push([window.stoke.core.labels.get(words[at + 4]), Math.round(sizes[at] / width * 90), Math.round(sizes[at + 1] / width * 90),
                     (words[at + 5] >>> 16) & 32].join(" "));
             return out;
         });
@@ -1056,6 +1056,47 @@ module.exports = (test) => {
         assert.equal(await again.locator(".code .row[data-line='1'] .text").textContent(), "int main()");
     });
 
+    test("a function without source lines shows no other function's source", async (bench) => {
+        const file = bench.write("known.c", "int known()\n{\n}\n");
+        const page = await report(bench, JSON.stringify({ "$schema": "https://www.speedscope.app/file-format-schema.json",
+            shared: { frames: [{ name: "known", file, line: 2 }, { name: "stripped" }] },
+            profiles: [{ type: "sampled", name: "p", unit: "none", startValue: 0, endValue: 2, samples: [[0], [0, 1]], weights: [1, 1] }] }), "lines.speedscope.json",
+        { convert: ["--with-source", "--source-dir", bench.folder] });
+        const choose = (name) => page.evaluate(async (one) => window.stoke.choose(await window.stoke.core.find(one)), name);
+        await choose("known");
+        await key(page, "s");
+        await page.waitForSelector(".code .row[data-line='2'].chosen");
+        await key(page, VIEWS.left);
+        await choose("stripped");
+        await key(page, VIEWS.source);
+        await page.locator(".source .lack").waitFor();
+        assert.equal(await page.locator(".code").count(), 0);
+        assert.match(await page.locator(".source .lack").textContent(), /^stripped has no source lines/);
+        await page.locator(".files .row").click();
+        await page.waitForSelector(".code .row[data-line='2']");
+    });
+
+    test("the tree opens at the selected function", async (bench) => {
+        const deep = Array.from({ length: 60 }, (_, i) => `f${i}`).join(";");
+        const page = await report(bench, `main;hot 90\n${Array.from({ length: 40 }, (_, i) => `main;g${i} 2`).join("\n")}\nmain;${deep};target 3\nmain;g3;target 1\n`);
+        await page.evaluate(async () => window.stoke.choose(await window.stoke.core.find("target")));
+        await key(page, VIEWS.tree);
+        const row = page.locator(".calls .row.at");
+        await row.waitFor();
+        assert.equal(await row.locator(".name > span").last().textContent(), "target");
+        assert.equal(await row.getAttribute("aria-level"), "62", "the heaviest of its stacks");
+        assert.ok(await row.evaluate((one) => {
+            const [rows, own] = [one.closest(".rows").getBoundingClientRect(), one.getBoundingClientRect()];
+            return own.top >= rows.top && own.bottom <= rows.bottom;
+        }), "it is in view");
+        await key(page, "v");
+        await page.locator(".calls.up .row.at").waitFor();
+        assert.equal(await row.locator(".name > span").last().textContent(), "target");
+        assert.equal(await row.getAttribute("aria-level"), "1");
+        const rests = await page.locator(".calls.up .row").count();
+        assert.ok(rests > 10, `${rests} rows`);
+    });
+
     /* A comment of two lines, with what looks like strings and keywords in it. */
     test("the source has colours for comments, strings, numbers and keywords", async (bench) => {
         const odd = bench.write("odd.c", "int a = 0x1f; /* it's\nreturn \"x */ char b = '\"'; // if\n\"/*\" 7;");
@@ -1069,8 +1110,9 @@ module.exports = (test) => {
             ["keyword int", "literal 0x1f", "comment /* it's"], ["comment return \"x */", "keyword char", "string '\"'", "comment // if"], ["string \"/*\"", "literal 7"]]);
     });
 
-    /* Opened in the page, a .stoke with code shows the texts that it has; a saved page has them, too. */
-    async function checkBundle(bench, data, source) {
+    /* Opened in the page, a .stoke with code shows the texts that it has and the addresses with
+     * samples, and names the command that shows instructions; so does a saved page. */
+    async function checkBundle(bench, data, source, expectedRows) {
         const bundle = path.join(bench.folder, "bundle.stoke");
         stoke("convert", "-q", "--with-code", data, "-o", bundle);
         const page = await openPage(bench, emptyPage());
@@ -1081,10 +1123,19 @@ module.exports = (test) => {
             await one.waitForSelector(".code .row[data-line='5']");
             return one.locator(".code .row[data-line='5'] .text").textContent();
         };
-        const expected = fs.readFileSync(source, "utf8").split("\n")[4];
-        assert.equal(await text(page), expected);
+        const check = async (one) => {
+            assert.equal(await text(one), fs.readFileSync(source, "utf8").split("\n")[4]);
+            await one.evaluate(async () => window.stoke.choose(await window.stoke.core.find("walk")));
+            await one.waitForSelector(".assembly .row");
+            assert.deepEqual(await one.locator(".assembly .row").evaluateAll((all) => all.map((row) => [row.dataset.address, row.querySelector(".number").textContent])), expectedRows);
+            assert.match(await one.locator(".assembly .missing").textContent(), /stoke view bundle\.stoke shows them/);
+        };
+        await check(page);
         const copy = bench.write("bundle.html", (await saved(page, "Page")).text);
-        assert.equal(await text(await openPage(bench, "file://" + copy)), expected);
+        await check(await openPage(bench, "file://" + copy));
+        await page.evaluate((folded) => window.stoke.opening.open(new Blob([folded]), "other.folded", false), "walk 5\n");
+        await settle(page);
+        assert.equal(await page.locator(".assembly, .code").count(), 0, "another file does not have the code of the one before");
     }
 
     test("the figures of the source equal those of stoke annotate", async (bench) => {
@@ -1114,7 +1165,7 @@ int main(void)
         const reported = JSON.parse(stoke("annotate", "-q", "--json", "walk", data));
         const expected = reported.functions[0].lines.filter((l) => l.weight > 0).map((l) => [l.line, l.weight]).sort((a, b) => a[0] - b[0]);
         assert.ok(expected.length >= 1, JSON.stringify(reported.functions[0].lines));
-        await checkBundle(bench, data, source);
+        await checkBundle(bench, data, source, reported.functions[0].instructions.filter((one) => one.weight > 0).map((one) => [one.address.toString(16), String(one.line ?? "")]));
         const made = path.join(bench.folder, "made.html");
         stoke("convert", "-q", "--with-source", "--with-assembly", data, "-o", made);
         const page = await openPage(bench, "file://" + made);
@@ -1238,10 +1289,13 @@ int main(void)
         await key(page, VIEWS.time, "Control+z");
         assert.equal(await total(page), 2e9);
         await page.keyboard.down("Shift");
-        const y = await page.evaluate(() => window.stoke.steered.over.getBoundingClientRect().top + 60);
-        await page.mouse.move(300, y);
+        const [y, from, to] = await page.evaluate(() => {
+            const { steered } = window.stoke, { left, top } = steered.over.getBoundingClientRect();
+            return [top + 60, left + steered.xOf(5e8), left + steered.xOf(1e9)];
+        });
+        await page.mouse.move(from, y);
         await page.mouse.down();
-        await page.mouse.move(600, y, { steps: 5 });
+        await page.mouse.move(to, y, { steps: 5 });
         await page.mouse.up();
         await page.keyboard.up("Shift");
         await settle(page);

@@ -95,8 +95,10 @@ int EXPORT(core_stop)(void)
 int EXPORT(core_finish)(uint32_t slot)
 {
     struct json_writer w = begin_reply();
-    if (slot == 0 && !loading_take_texts(&core.loading, &core.texts))
-        return end_reply(error_memory(&core.err));
+    if (slot == 0) {
+        code_destroy(core.code);
+        core.code = loading_take_code(&core.loading);
+    }
     struct profile *p = loading_finish(&core.loading, &core.err);
     if (!p || slot >= PROFILES)
         return end_reply(false);
@@ -119,8 +121,16 @@ int EXPORT(core_finish)(uint32_t slot)
 int EXPORT(core_texts)(void)
 {
     struct json_writer w = begin_reply();
-    reply_texts(&w, &core.texts);
+    reply_texts(&w, core.code);
     return end_reply(true);
+}
+
+/* Where the samples are in the code that the opened file contains: of the same form as the
+ * listings in a page that was made with them, without the text of the instructions. */
+int EXPORT(core_listings)(void)
+{
+    struct json_writer w = begin_reply();
+    return end_reply(reply_listings(&w, core.code) || error_memory(&core.err));
 }
 
 /* One of the compared profiles: 0 after, 1 before. */

@@ -142,3 +142,57 @@ int EXPORT(core_heaviest)(uint32_t kind, uint32_t node)
     json_end(&w, JSON_ARRAY);
     return end_reply(true);
 }
+
+#define WAY_MOST 1000
+
+/* The heaviest node with the label; of equal ones the first, which has the fewest callers. 0: none. */
+static uint32_t heaviest_of(const struct tree *t, string_id label)
+{
+    uint32_t best = 0;
+    double most = -1;
+    for (uint32_t node = 1; label && node < t->count; node++) {
+        if (tree_label(t, node) != label)
+            continue;
+        double weight = t->total[node] + (t->base_total ? t->base_total[node] : 0);
+        best = weight > most ? node : best;
+        most = weight > most ? weight : most;
+    }
+    return best;
+}
+
+/* Fills way[], from below the root to the node; returns the number, 0 if it is too deep. */
+static size_t way_to(const struct tree *t, uint32_t node, uint32_t *way)
+{
+    size_t depth = 0;
+    for (uint32_t at = node; at; at = t->nodes[at].parent)
+        if (++depth > WAY_MOST)
+            return 0;
+    for (size_t i = depth; i-- > 0; node = t->nodes[node].parent)
+        way[i] = node;
+    return depth;
+}
+
+/* From the root to the heaviest node of a function: the nodes, and the children of the root and of
+ * each but the last. A tree is expanded along them. */
+int EXPORT(core_way)(uint32_t kind, string_id label)
+{
+    struct json_writer w = begin_reply();
+    uint32_t way[WAY_MOST];
+    if (!need_tree_rows(kind))
+        return end_reply(false);
+    const struct tree *t = &core.trees[kind];
+    size_t depth = way_to(t, heaviest_of(t, label), way);
+    json_begin(&w, JSON_OBJECT);
+    json_put_key(&w, "way");
+    json_begin(&w, JSON_ARRAY);
+    for (size_t i = 0; i < depth; i++)
+        json_put_u64(&w, way[i]);
+    json_end(&w, JSON_ARRAY);
+    json_put_key(&w, "levels");
+    json_begin(&w, JSON_ARRAY);
+    for (size_t i = 0; i < depth; i++)
+        reply_children(&w, t, i ? way[i - 1] : 0);
+    json_end(&w, JSON_ARRAY);
+    json_end(&w, JSON_OBJECT);
+    return end_reply(true);
+}

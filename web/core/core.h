@@ -22,14 +22,6 @@
 
 /* --- load.c: bytes in pieces, a profile out ---------------------------------------- */
 
-struct texts {
-    struct arena arena;
-    struct text {
-        struct str name, text;
-    } * items;
-    size_t count;
-};
-
 struct loading {
     const struct importer *importer; /* NULL: unknown yet */
     const struct importer *chosen;   /* by the user, by name; NULL: detect it */
@@ -49,11 +41,11 @@ struct loading {
 
 void loading_deinit(struct loading *l);
 
-/* The source files that the loaded file contains, in *texts, which is deinitialized. Call it before
- * loading_finish. False when out of memory. */
-bool loading_take_texts(struct loading *l, struct texts *texts);
-void texts_deinit(struct texts *texts);
-void reply_texts(struct json_writer *w, const struct texts *texts);
+/* The code that the loaded file contains, which the caller destroys; NULL: none. Call it before
+ * loading_finish. */
+struct code *loading_take_code(struct loading *l);
+void code_destroy(struct code *c);
+
 bool loading_begin(struct loading *l, struct str name, struct error *err);
 
 /* Sets the format (importer_named) instead of detecting it; "" detects it. Call it
@@ -704,6 +696,13 @@ struct peek_limits {
 bool reply_peek(struct json_writer *w, struct graph *g, const struct shown *s,
                 const struct functions *f, const struct peek_limits *limits,
                 struct error *err);
+
+/* --- listings.c: the code of a .stoke file ------------------------------------------ */
+
+/* Its sources, and the addresses with samples of its functions, heaviest first; of NULL none.
+ * JSON. */
+void reply_texts(struct json_writer *w, const struct code *c);
+bool reply_listings(struct json_writer *w, const struct code *c);
 
 /* --- source.c: files and their lines ----------------------------------------------- */
 

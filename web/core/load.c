@@ -8,12 +8,18 @@
  * not matter, small enough that a file is never in memory as a whole. */
 #define PIECE_SIZE ((size_t)32 << 20)
 
-static void free_code(struct loading *l)
+void code_destroy(struct code *c)
 {
-    if (l->code)
-        code_deinit(l->code);
-    free(l->code);
+    if (c)
+        code_deinit(c);
+    free(c);
+}
+
+struct code *loading_take_code(struct loading *l)
+{
+    struct code *c = l->code;
     l->code = NULL;
+    return c;
 }
 
 void loading_deinit(struct loading *l)
@@ -22,7 +28,7 @@ void loading_deinit(struct loading *l)
         builder_deinit(&l->builder);
     free(l->bytes);
     arena_deinit(&l->head_arena);
-    free_code(l);
+    code_destroy(l->code);
     *l = (struct loading){0};
 }
 
@@ -244,41 +250,6 @@ static bool weighs_something(const struct profile *p, struct error *err)
             return true;
     error_set(err, "all weights are zero: there is nothing to show");
     return error_hint(err, "check the command that wrote the file");
-}
-
-bool loading_take_texts(struct loading *l, struct texts *texts)
-{
-    size_t count = l->code ? l->code->source_count : 0;
-    texts_deinit(texts);
-    if (count < 2) /* [0] is "none" */
-        return true;
-    struct arena *a = &texts->arena;
-    texts->items = arena_alloc(a, count * sizeof *texts->items);
-    for (size_t i = 1; texts->items && i < count; i++) {
-        const struct code_source *source = &l->code->sources[i];
-        texts->items[texts->count++] =
-            (struct text){arena_str(a, code_string(l->code, source->name)),
-                          arena_str(a, code_string(l->code, source->text))};
-    }
-    return texts->items && !a->failed;
-}
-
-void texts_deinit(struct texts *texts)
-{
-    arena_deinit(&texts->arena);
-    *texts = (struct texts){.arena = ARENA_INIT};
-}
-
-void reply_texts(struct json_writer *w, const struct texts *texts)
-{
-    json_begin(w, JSON_ARRAY);
-    for (size_t i = 0; i < texts->count; i++) {
-        json_begin(w, JSON_ARRAY);
-        json_put_str(w, texts->items[i].name);
-        json_put_str(w, texts->items[i].text);
-        json_end(w, JSON_ARRAY);
-    }
-    json_end(w, JSON_ARRAY);
 }
 
 struct profile *loading_finish(struct loading *l, struct error *err)

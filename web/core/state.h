@@ -51,8 +51,8 @@ extern struct core {
     uint8_t *categories;   /* by string: of modules; allocated from the arena */
     bool one_module;       /* known with the categories: it has most stacks */
     struct arena tone_arena;
-    struct texts texts; /* that opened[0] contains */
-    string_id chosen;   /* the function whose callers and callees are shown */
+    struct code *code; /* that opened[0] contains; NULL: none */
+    string_id chosen;  /* the function whose callers and callees are shown */
     struct output reply;
     struct error err;
 } core;

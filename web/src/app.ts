@@ -391,6 +391,12 @@ export class App {
         this.changed();
     }
 
+    /* The shown file stays when a line of it is selected whose function is in another one. */
+    holdSource(file: string): void {
+        this.state = { ...this.state, file };
+        this.remember();
+    }
+
     setPane(pane: Pane): void {
         this.state = { ...this.state, pane };
         this.remember(true);
@@ -406,8 +412,10 @@ export class App {
         this.changed();
     }
 
+    /* The source is that of the selected function, not of the one whose source was opened before. */
     setView(view: View): void {
-        this.state = { ...this.state, view, zoom: null };
+        const file = view === "source" && this.state.view !== "source" && this.chosen ? "" : this.state.file;
+        this.state = { ...this.state, view, file, zoom: null };
         this.remember(true);
         this.changed();
     }

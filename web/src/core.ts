@@ -3,7 +3,7 @@
 import type { Early } from "./early";
 import { functionName } from "./format";
 import type {
-    Argument, BoxInfo, ChartInfo, ClassSum, ComparisonInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, PeekInfo, ProfileInfo, Progress, Read, Reply,
+    Argument, BoxInfo, ChartInfo, ClassSum, ComparisonInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, Listings, PeekInfo, ProfileInfo, Progress, Read, Reply,
     Request, Shown,
     GrowthInfo, MemoryInfo, MemorySpan, NeighboursInfo, SitesInfo, SummaryInfo, TracksInfo, Traffic, TreeRow, WaitSort, WaitsInfo,
 } from "./protocol";
@@ -154,6 +154,7 @@ export class Core {
     children = (kind: number, node: number) => this.json<TreeRow[]>("core_children", kind, node);
     neighbours = (most: number) => this.json<[NeighboursInfo, NeighboursInfo]>("core_neighbours", most);
     heaviest = (kind: number, node: number) => this.json<TreeRow[][]>("core_heaviest", kind, node);
+    way = (kind: number, label: number) => this.json<{ way: number[]; levels: TreeRow[][] }>("core_way", kind, label);
     summary = (most: number) => this.shownJson<SummaryInfo>("core_summary", most); /* threads and labels */
     waits = (sort: WaitSort, from: number) => this.shownJson<WaitsInfo>("core_waits", sort, from);
     heat = (column: number, rows: number) => this.shownJson<HeatInfo>("core_heat", column, rows);
@@ -175,6 +176,7 @@ export class Core {
     files = () => this.shownJson<FileInfo[]>("core_files");
     lines = (file: string) => this.json<LineInfo[]>("core_lines", file);
     texts = () => this.json<[string, string][]>("core_texts");
+    listings = () => this.json<Listings>("core_listings");
     formats = () => this.json<{ name: string; summary: string }[]>("core_formats");
     names = (labels: Uint32Array) => this.json<string[]>("core_names", labels);
     export = (format: string) => this.ask({ do: "bytes", call: "core_export", with: [format] }) as Promise<Uint8Array>;

@@ -3,7 +3,7 @@
  * end is read. */
 import type { App } from "./app";
 import { baseName } from "./format";
-import { type Report, reportIn } from "./report";
+import { type Beside, besideIn, NOTHING, PACKED, type Report, reportIn } from "./report";
 import { START, type ViewState } from "./state";
 
 const PREPARE_AFTER = 100; /* ms: the first picture comes before */
@@ -19,6 +19,7 @@ export interface Opened {
 export class Opening {
     private after: Opened | null = null; /* the shown files */
     private before: Opened | null = null;
+    beside: Beside = NOTHING; /* of the profile after */
     private last: Promise<unknown> = Promise.resolve();
     prepared: Promise<void> = Promise.resolve(); /* what the views will need of the last file */
 
@@ -41,7 +42,7 @@ export class Opening {
 
     /* A saved page; of a comparison both profiles, unless it is compared itself. */
     private async openReport(report: Report, compare: boolean, state?: ViewState): Promise<boolean> {
-        const opened = await this.openNow(report.file, report.name, compare, "", state ?? report.state);
+        const opened = await this.openNow(report.file, report.name, compare, "", state ?? report.state, report.beside);
         if (!opened || compare || !report.before)
             return opened;
         return this.openNow(report.before.file, report.before.name, true, "", state ?? report.state);
@@ -49,7 +50,7 @@ export class Opening {
 
     /* Reading does not wait for its turn: an earlier profile, or the part read so far,
      * can be explored meanwhile. */
-    private async openNow(file: Blob, name: string, compare: boolean, format: string, state?: ViewState): Promise<boolean> {
+    private async openNow(file: Blob, name: string, compare: boolean, format: string, state?: ViewState, beside = file.type === PACKED ? besideIn(document) : NOTHING): Promise<boolean> {
         const report = format ? null : await reportIn(file);
         if (report)
             return this.openReport(report, compare, state);
@@ -78,8 +79,10 @@ export class Opening {
                 const info = await this.app.core.finish(slot);
                 this[slot ? "before" : "after"] = { file, name, compare, format };
                 this.app.loading = null;
-                if (slot === 0)
+                if (slot === 0) {
+                    this.beside = beside;
                     this.app.part = read.stopped ? { read: read.done / read.of, going: false } : null;
+                }
                 const shown = await this.app.become(info, name, slot, begun, state);
                 this.prepared = this.prepare().catch(() => undefined);
                 return shown;

@@ -371,3 +371,26 @@ export interface Traffic {
     messages: number;
     calls: number;
 }
+
+export interface Instruction {
+    address: number;
+    weight: number;
+    samples: number;
+    file?: string;
+    line?: number;
+    inlined?: string;
+    text?: string; /* only in a page that was made with it: "jne    1227 <main+0x27>" */
+}
+
+export interface Listing {
+    name: string;
+    module: string;
+    weight: number;
+    samples: number;
+    instructions: Instruction[];
+}
+
+export interface Listings {
+    unit: string;
+    functions: Listing[]; /* the heaviest first */
+}

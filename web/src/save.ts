@@ -3,7 +3,7 @@
 import type { App } from "./app";
 import { shownName } from "./format";
 import { writeState } from "./state";
-import { textsOf } from "./texts";
+import { listingsOf, textsOf } from "./texts";
 
 /* The page as it was loaded, before anything was drawn: its head, and what its body contained. */
 let head = "";
@@ -25,7 +25,7 @@ function textOfNode(node: ChildNode): string {
 /* The page without the shown profile. A saved page has no server, and connects to nothing. */
 function template(): string {
     const served = body.some((node) => node instanceof Element && node.id === "home");
-    const nodes = body.filter((node) => !(node instanceof Element && ["home", "profile", "profile-before", "sources"].includes(node.id)));
+    const nodes = body.filter((node) => !(node instanceof Element && ["home", "profile", "profile-before", "sources", "assembly"].includes(node.id)));
     const top = served ? head.replace(" connect-src 'self';", "") : head; /* the first: in the policy */
     return `<!doctype html>\n<html lang="${document.documentElement.lang}">${top}<body>${nodes.map(textOfNode).join("")}</body></html>\n`;
 }
@@ -96,8 +96,12 @@ async function packed(bytes: Uint8Array): Promise<string> {
     return btoa(binary);
 }
 
+async function besidePart(id: string, value: unknown): Promise<string> {
+    return `<script type="application/octet-stream" id="${id}">${await packed(new TextEncoder().encode(JSON.stringify(value)))}</script>`;
+}
+
 /* Saves the shown profile and the view in a page; of a comparison both profiles, unfiltered. With
- * the texts of sources that are known. */
+ * the texts of sources and the listings that are known. */
 export async function savePage(app: App): Promise<void> {
     const both = app.comparedWith !== "";
     const state = writeState(both ? app.state : { ...app.state, filters: [], wall: false, preview: null });
@@ -107,6 +111,7 @@ export async function savePage(app: App): Promise<void> {
     const data = both ? await part("profile", app.name, "page-after") + await part("profile-before", app.comparedWith, "page-before")
         : await part("profile", app.name, "page");
     const texts = [...await textsOf(app)];
-    const sources = texts.length ? `<script type="application/octet-stream" id="sources">${await packed(new TextEncoder().encode(JSON.stringify(texts)))}</script>` : "";
-    download(template().replace("<!--stoke:data-->", () => `<!--stoke:data-->${data}${sources}`), `${stem(app)}.html`, "text/html");
+    const listings = await listingsOf(app);
+    const code = (texts.length ? await besidePart("sources", texts) : "") + (listings.functions.length ? await besidePart("assembly", listings) : "");
+    download(template().replace("<!--stoke:data-->", () => `<!--stoke:data-->${data}${code}`), `${stem(app)}.html`, "text/html");
 }

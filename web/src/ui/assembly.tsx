@@ -3,33 +3,10 @@
  * them; the instructions of the selected source line are marked. */
 import { useMemo, useState } from "preact/hooks";
 import type { App } from "../app";
-import { unpack } from "../embedded";
+import type { Instruction, Listing, Listings } from "../protocol";
 import { heights } from "../density";
 import { baseName, shownName } from "../format";
 import { Figure, Rows } from "./rows";
-
-interface Instruction {
-    address: number;
-    weight: number;
-    samples: number;
-    file?: string;
-    line?: number;
-    inlined?: string;
-    text?: string; /* "jne    1227 <main+0x27>" */
-}
-
-export interface Listing {
-    name: string;
-    module: string;
-    weight: number;
-    samples: number;
-    instructions: Instruction[];
-}
-
-export interface Listings {
-    unit: string;
-    functions: Listing[]; /* the heaviest first */
-}
 
 export interface SourceLine {
     file: string;
@@ -48,23 +25,6 @@ const LANE = 7; /* pixels */
 const ARROWS = LANES * LANE + 12; /* pixels of the column */
 const LETTER = 7.4; /* approximate pixels of a character */
 const BESIDE = 310; /* pixels of the other columns, the address and the name of the instruction */
-const NOWHERE = { unit: "", functions: [] };
-
-let listings: Promise<Listings> | null = null;
-
-/* Whether the page has any. */
-export function hasListings(): boolean {
-    return Boolean(document.getElementById("assembly")?.textContent);
-}
-
-/* The listings in the page. */
-export function listingsOfPage(): Promise<Listings> {
-    listings ??= (async () => {
-        const packed = document.getElementById("assembly")?.textContent;
-        return packed ? JSON.parse(new TextDecoder().decode(await unpack(packed))) as Listings : NOWHERE;
-    })();
-    return listings;
-}
 
 /* The listing of the selected function; without a selection the heaviest. */
 export function listingOf(app: App, all: Listings): Listing | null {
@@ -142,12 +102,15 @@ export function Assembly({ app, listing, unit, line, onLine }: Props) {
     };
     const longest = useMemo(() => instructions.reduce((most, one) => Math.max(most, one.text?.length ?? 0), 0), [listing]);
     const sampled = instructions.filter((one) => one.samples > 0).length;
+    const bare = instructions.every((one) => !one.text);
+    const said = bare ? `${sampled} ${sampled === 1 ? "address" : "addresses"}` : `${sampled} of ${instructions.length} instructions`;
     return (
         <div class="table assembly" role="table" aria-label={`Instructions of ${shownName(listing.name)}`}>
             <div class="heads">
                 <span>Self</span><span>Line</span><span />
-                <span title={`${shownName(listing.name)}\n${shownName(listing.module)}`}>{shownName(listing.name)}: {sampled} of {instructions.length} instructions with samples{app.state.filters.length ? ", of the whole recording" : ""}</span>
+                <span title={`${shownName(listing.name)}\n${shownName(listing.module)}`}>{shownName(listing.name)}: {said} with samples{app.state.filters.length ? ", of the whole recording" : ""}</span>
             </div>
+            {bare && <p class="missing"><span>The instructions are not in this page, only the addresses with samples. <code>stoke view {shownName(app.name)}</code> shows them, with objdump.</span></p>}
             <Rows count={instructions.length} label="Instructions" role="rowgroup" beside wide={BESIDE + longest * LETTER} showing={at} keys={{ go, enter }} row={(i) => {
                 const one = instructions[i] as Instruction;
                 const [name = "", rest = ""] = (one.text ?? "").split(/\s+(.*)/s);
@@ -156,7 +119,7 @@ export function Assembly({ app, listing, unit, line, onLine }: Props) {
                         {one.weight > 0 ? <Figure value={one.weight} total={listing.weight} unit={unit} samples={listing.samples} /> : <span role="cell" />}
                         <span class="number" role="cell" title={one.file ? shownName(one.file) : ""}>{one.line ?? ""}</span>
                         <Arrows jumps={jumps} row={i} at={at} />
-                        <span class="text" role="cell" title={one.inlined ? `inlined: ${shownName(one.inlined)}` : ""}><i>{one.address.toString(16)}</i> <b>{shownName(name)}</b> {shownName(rest)}</span>
+                        <span class="text" role="cell" title={one.inlined ? `inlined: ${shownName(one.inlined)}` : ""}><i>{one.address.toString(16)}</i> {bare ? one.inlined && `in ${shownName(one.inlined)}` : <><b>{shownName(name)}</b> {shownName(rest)}</>}</span>
                     </div>
                 );
             }} />

@@ -9,7 +9,7 @@ import { Chart, type Shown, type Warning } from "../protocol";
 import { plainName } from "../names";
 import { isPhone } from "../phone";
 import { INVERTS, keyOf, type Pane, PANES, severalProcesses, type View, viewsOf } from "../state";
-import { hasListings } from "./assembly";
+import { hasListings } from "../texts";
 import { ChartPane } from "./chart";
 import { DropZones } from "./drop";
 import { Details, sideView } from "./details";
@@ -267,7 +267,7 @@ export function ViewTools({ app }: { app: App }) {
             {app.comparedWith && ["changes", "left", "sandwich", "tree"].includes(view) && (
                 <Switch key="Per share" title="Per share" about="Compare shares of the total; otherwise weights: a longer recording has more of everything" on={app.state.shares} set={(on) => void app.setShares(on)} />
             )}
-            {view === "source" && hasListings() && <Panes app={app} />}
+            {view === "source" && hasListings(app) && <Panes app={app} />}
             {view === "sandwich" && !app.live && <Grouping app={app} />}
             {view === "sandwich" && <Switch key="Peek" title="Peek" about="List the functions that match the search, each with its direct callers and callees (p)" on={app.state.peek} set={(on) => app.setPeek(on)} />}
             {COLORED.includes(view) && !isPhone() && (app.live ? <ColorTools app={app} /> : <ColorChoice app={app} />) /* their legend is in the status line */}
@@ -345,6 +345,11 @@ function Nothing({ app, span }: { app: App; span: [number, number] }) {
     );
 }
 
+/* The time order has the axis of the tracks above it: the details are then below the labels. */
+function alignedToTracks(app: App): boolean {
+    return app.state.view === "time" && app.tracks.info !== null && !app.comparedWith && !isPhone();
+}
+
 export function Root({ app, version }: { app: App; version: string }) {
     if (app.live)
         return <LiveRoot app={app} live={app.live} />;
@@ -367,7 +372,7 @@ export function Root({ app, version }: { app: App; version: string }) {
                         <Tabs app={app} />
                         <ViewTools app={app} />
                     </section>
-                    <div class={`panel ${sideView(app) && app.appearance.side ? "sided" : ""}`}>
+                    <div class={`panel ${sideView(app) && app.appearance.side ? "sided" : ""} ${alignedToTracks(app) ? "aligned" : ""}`}>
                         <main tabIndex={-1}>
                             {app.empty && app.state.preview ? <Nothing app={app} span={app.state.preview} /> : <Content app={app} />}
                         </main>

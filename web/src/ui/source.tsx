@@ -5,10 +5,10 @@ import type { App } from "../app";
 import { openFunction, openSource } from "../commands";
 import { isPhone } from "../phone";
 import { baseName, count, shownName } from "../format";
-import type { FileInfo, LineInfo } from "../protocol";
+import type { FileInfo, LineInfo, Listings } from "../protocol";
 import { Syntax } from "../syntax";
-import { chooseText, type Texts, textsOf } from "../texts";
-import { Assembly, type Listings, listingOf, listingsOfPage, type SourceLine } from "./assembly";
+import { chooseText, listingsOf, type Texts, textsOf } from "../texts";
+import { Assembly, listingOf, type SourceLine } from "./assembly";
 import { Ends } from "./name";
 import { Change, Figure, Rows } from "./rows";
 
@@ -100,6 +100,7 @@ function Code({ app, name, text, lines, line: selected, onLine, onText }: { app:
     const go = (to: number): void => {
         const line = lineOf(to);
         onLine(text ? to + 1 : (sparse[to] as number));
+        app.holdSource(name);
         if (line)
             void app.choose(line.label);
     };
@@ -136,6 +137,17 @@ function Code({ app, name, text, lines, line: selected, onLine, onText }: { app:
     );
 }
 
+/* In place of the lines of a function that has none. */
+function Lineless({ app, listed }: { app: App; listed: boolean }) {
+    const module = app.chosen?.module ? ` of ${shownName(baseName(app.chosen.module))}` : "";
+    return (
+        <div class="nothing lack">
+            <p><b>{shownName(app.chosen?.name ?? "")}</b> has no source lines: the debug information{module} does not have them.{listed && " Its instructions are beside this."}</p>
+            <p>Choose a file in the list, or build with <code>-g</code> and record again.</p>
+        </div>
+    );
+}
+
 export function Source({ app }: { app: App }) {
     const [files, setFiles] = useState<FileInfo[] | null>(null);
     const [known, setKnown] = useState<Texts>(new Map());
@@ -144,7 +156,7 @@ export function Source({ app }: { app: App }) {
     const [shown, setShown] = useState<{ name: string; lines: LineInfo[] } | null>(null);
     useEffect(() => {
         let stale = false;
-        void Promise.all([app.core.files(), textsOf(app), listingsOfPage()]).then(([got, texts, assembly]) => {
+        void Promise.all([app.core.files(), textsOf(app), listingsOf(app)]).then(([got, texts, assembly]) => {
             if (!stale) {
                 setListings(assembly);
                 setFiles(got);
@@ -154,7 +166,8 @@ export function Source({ app }: { app: App }) {
         return () => { stale = true; };
     }, [app.version]);
     const wanted = app.state.file || app.chosen?.file || "";
-    const name = files?.some((file) => file.name === wanted) ? wanted : (files?.find((file) => known.has(file.name)) ?? files?.[0])?.name ?? "";
+    const lineless = !wanted && app.chosen !== null; /* without debug information */
+    const name = lineless ? "" : files?.some((file) => file.name === wanted) ? wanted : (files?.find((file) => known.has(file.name)) ?? files?.[0])?.name ?? "";
     useEffect(() => {
         let stale = false;
         if (name)
@@ -183,11 +196,11 @@ export function Source({ app }: { app: App }) {
     };
     return (
         <div class={`source ${!files.length || pane === "assembly" ? "alone" : pane}`}>
-            {name && pane !== "assembly" && <Files app={app} files={files} known={known} now={name} />}
+            {files.length > 0 && pane !== "assembly" && <Files app={app} files={files} known={known} now={name} />}
             {pane === "assembly" ? null : shown && shown.name === name ? <Code key={name} app={app} name={name} text={split} lines={shown.lines}
                 line={selected?.file === name ? selected.line : null} onLine={(line) => setSelected({ file: name, line })}
                 onText={(given) => { chooseText(name, given); setKnown(new Map(known).set(name, given)); }} />
-                : name && <p class="nothing">Adding up{"\u2026"}</p>}
+                : name ? <p class="nothing">Adding up{"\u2026"}</p> : lineless && files.length > 0 && <Lineless app={app} listed={listing !== null} />}
             {listings && listing && <Assembly key={`${listing.name} ${listing.module}`} app={app} listing={listing} unit={listings.unit} line={selected} onLine={onLine} />}
             {any && pane !== "source" && !listing && <p class="nothing">The page has no instructions of {shownName(app.chosen?.name ?? "")}: it has those of the heaviest functions.</p>}
             {known.size === 0 && <span class="spoken">{count(files.length)} files, without their text</span>}

@@ -29,6 +29,27 @@ function unfolded(levels: TreeRow[][], depth: number): Line[] {
     return [...firsts, ...rests];
 }
 
+/* The levels along a way from the root: each but the last has its line of the way expanded. */
+function unfoldedAlong(levels: TreeRow[][], way: number[]): Line[] {
+    const parts = levels.map((rows, depth) => {
+        const inner = depth + 1 < levels.length;
+        const lines = rows.map((row): Line => ({ row, depth, open: inner && row.node === way[depth] }));
+        const end = inner ? lines.findIndex((line) => line.open) + 1 : lines.length;
+        return [lines.slice(0, end), lines.slice(end)] as const;
+    });
+    return [...parts.map(([above]) => above), ...parts.map(([, below]) => below).reverse()].flat();
+}
+
+/* The tree with the selected function; without one, or if it is in too deep a stack, with the
+ * heaviest. */
+async function opening(app: App, kind: Chart): Promise<[Line[], number]> {
+    const { way, levels } = await app.core.way(kind, app.chosen?.label ?? 0);
+    if (!way.length)
+        return [unfolded(await app.core.heaviest(kind, 0), 0), 0];
+    const lines = unfoldedAlong(levels, way);
+    return [lines, lines.findIndex((line) => line.row.node === way.at(-1))];
+}
+
 /* Expands the line, and below it the lines with most of its weight. */
 async function opened(app: App, kind: Chart, lines: Line[], at: number): Promise<Line[]> {
     const line = lines[at] as Line;
@@ -53,10 +74,10 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
     useEffect(() => {
         let stale = false;
         const order = app.live ? 0 : app.state.order; /* live, only boxes remain where they are */
-        void Promise.all([app.core.chart(kind, order), app.core.heaviest(kind, 0)]).then(([, levels]) => {
+        void Promise.all([app.core.chart(kind, order), opening(app, kind)]).then(([, [first, showing]]) => {
             if (!stale) {
-                setLines(unfolded(levels, 0));
-                setAt(0);
+                setLines(first);
+                setAt(showing);
             }
         }, (error: unknown) => app.fail(error));
         return () => { stale = true; };
