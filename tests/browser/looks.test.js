@@ -418,6 +418,42 @@ module.exports = (test) => {
         assert.ok(Math.abs(cells.reduce((a, b) => a + b, 0) - 300 * 10101010) < 1e4);
     });
 
+    /* Two CPUs at 99 Hz, one of which sleeps from 1.0 to 1.1 s. */
+    test("on a busy machine, the colours of the heat map show where it was less busy", async (bench) => {
+        const lines = Array.from({ length: 594 }, (_, i) => (i % 2 && i >= 198 && i < 218 ? "" : `p 1/${1 + i % 2} [00${i % 2}] ${(1 + Math.floor(i / 2) / 99).toFixed(6)}: 10101010 cpu-clock:\n\tff01 main+0x1 (/bin/prog)\n`)).join("\n");
+        const page = await report(bench, lines, "x.perf");
+        await key(page, VIEWS.heat);
+        await settle(page);
+        assert.match(await page.locator(".heat .legend").innerText(), /^12\.5 ms or less\s+25 ms a cell$/);
+        const strengths = await page.evaluate(async () => { /* of red over green, in the middle of each cell */
+            const { columns, rows, column } = await window.stoke.core.heat(1e8, 8);
+            const canvas = document.querySelector(".heat canvas"), pen = canvas.getContext("2d");
+            const scale = canvas.width / canvas.clientWidth, width = (canvas.clientWidth - 52) / columns, height = (canvas.clientHeight - 22) / rows;
+            return Array.from({ length: 160 }, (_, i) => {
+                const [r, g] = pen.getImageData((52 + (Math.floor(i / rows) + 0.5) * width) * scale, (rows - 0.5 - (i % rows)) * height * scale, 1, 1).data;
+                return column === 1e8 ? r - g : -1;
+            });
+        });
+        const low = strengths.slice(81, 87), rest = [...strengths.slice(2, 78), ...strengths.slice(90)];
+        assert.ok(Math.max(...low) < Math.min(...rest) - 40, `${low} and ${rest}`);
+    });
+
+    test("the time order has the axis of the tracks above it, with and without the side panel", async (bench) => {
+        const page = await report(bench, processes(), "x.perf");
+        await key(page, VIEWS.time);
+        const lines = () => page.evaluate(() => {
+            const { tracksView, steered } = window.stoke, left = document.querySelector(".tracks .axis .strips").getBoundingClientRect().left;
+            return [tracksView.from, (tracksView.from + tracksView.to) / 2, tracksView.to].map((at) => [left + tracksView.xOf(at), steered.over.getBoundingClientRect().left + steered.xOf(at)]);
+        });
+        for (const side of [true, false]) {
+            await page.evaluate((shown) => window.stoke.appearance.setSide(shown), side);
+            await settle(page);
+            for (const [above, below] of await lines())
+                assert.ok(Math.abs(above - below) <= 1, `${side}: ${above} and ${below}`);
+            assert.equal(await page.locator(".details").count(), side ? 1 : 0);
+        }
+    });
+
     test("the tracks show where the selected function ran, by thread and process", async (bench) => {
         const lines = Array.from({ length: 300 }, (_, i) => `p 1/${1 + (i % 2)} [000] ${(1 + i / 100).toFixed(6)}: 10000000 cpu-clock:\n${i >= 200 && i % 2 ? "\tff02 late+0x1 (/bin/prog)\n" : ""}\tff01 main+0x1 (/bin/prog)\n`).join("\n");
         const page = await report(bench, lines, "x.perf");

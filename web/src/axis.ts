@@ -7,7 +7,7 @@ export interface Tick {
     text: string;
 }
 
-const STEP_LEAST = 70; /* minimum pixels between two labels */
+export const STEP_LEAST = 70; /* minimum pixels between two labels */
 
 /* Steps of 1, 2 or 5 times a power of ten. The decimals follow from the step, so that no
  * two labels are the same. */

@@ -4,6 +4,7 @@ import { processText } from "./boxes";
 import type { ChartView } from "./chart";
 import { css, type Ink, ink } from "./colors";
 import { tokens } from "./tokens";
+import { STEP_LEAST } from "./axis";
 import { axisText, threadName, weight } from "./format";
 import { Measure } from "./measure";
 import { BOX_WORDS, Chart, CUT, type Lane, MATCH, OFF, Owner, SAME, Tone, UNKNOWN } from "./protocol";
@@ -219,7 +220,7 @@ export class Overlay {
         const { timed } = this;
         /* Without times, the axis has shares: seconds would look like those of the tracks above. */
         const whole = this.chart.full || 1;
-        const step = timed ? stepOf((span / this.chart.width) * 110, unit) : stepOf((span / whole / this.chart.width) * 11000, "") * whole / 100;
+        const step = timed ? stepOf((span / this.chart.width) * STEP_LEAST, unit) : stepOf((span / whole / this.chart.width) * 11000, "") * whole / 100;
         const decimals = Math.max(0, Math.ceil(-Math.log10(step / whole * 100) - 1e-9));
         const textOf = axisText(step, this.chart.to, unit);
         const label = timed ? textOf : (value: number): string => `${(value / whole * 100).toFixed(decimals)} %`;

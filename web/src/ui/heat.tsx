@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples over time: one column per second (or another round time), its parts from
  * bottom to top. Dragging selects a time range, which filters every view. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { css, ink, mix, oklch, type Packed } from "../colors";
 import { axisText, eventTitle, shownName, time, weightUnit } from "../format";
@@ -40,18 +40,47 @@ function shapeOf(canvas: HTMLCanvasElement, heat: HeatInfo): Shape {
     return { column, row: height / heat.rows, width: column * heat.columns, height };
 }
 
+const WEAKEST = 0.12; /* of the strongest colour: for more than nothing */
+
 function heatOf(dark: boolean, part: number): Packed {
     const low = dark ? oklch(0.28, 0.02, 260) : oklch(0.96, 0.01, 70);
     const high = dark ? oklch(0.78, 0.16, 60) : oklch(0.55, 0.2, 30);
-    return part > 0 ? mix(low, high, 0.12 + 0.88 * Math.sqrt(part)) : low;
+    return mix(low, high, part);
 }
 
-function paintCells(pen: CanvasRenderingContext2D, heat: HeatInfo, { column, row }: Shape, most: number, dark: boolean): void {
+/* The weights of the weakest and the strongest colour. */
+interface Scale {
+    least: number;
+    most: number;
+    even: boolean; /* weights are not spread out: equal steps of the weight are equal steps of the colour */
+}
+
+const NOTHING: Scale = { least: 0, most: 1, even: false };
+const LOW = 0.01; /* the part of the cells that are below the least */
+const ALIKE = 0.1; /* of the most: a smaller difference is not shown */
+const WIDE = 0.25; /* of the most: below it is the median of weights that are spread out */
+
+/* On a busy machine all cells are nearly full: the colours then begin at the low ones. The last cell is
+ * left out if the recording ends in it. */
+function scaleOf({ cells: all, span, column, rows }: HeatInfo): Scale {
+    const cells = all.slice(0, Math.max(1, Math.floor((span / column) * rows))).sort((a, b) => a - b);
+    const at = (part: number): number => cells[Math.floor(part * cells.length)] ?? 0;
+    const least = at(LOW), most = all.reduce((a, b) => Math.max(a, b), 0) || 1;
+    return { least: most - least > ALIKE * most ? least : 0, most, even: at(0.5) >= WIDE * most };
+}
+
+/* The place of a weight on the scale: 0 is nothing. */
+function placeOf(value: number, { least, most, even }: Scale): number {
+    const part = Math.max(0, Math.min(1, (value - least) / (most - least || 1)));
+    return value > 0 ? WEAKEST + (1 - WEAKEST) * (even ? part : Math.sqrt(part)) : 0;
+}
+
+function paintCells(pen: CanvasRenderingContext2D, heat: HeatInfo, { column, row }: Shape, scale: Scale, dark: boolean): void {
     const cell = heat.column / heat.rows;
     for (let i = 0; i < heat.cells.length && i * cell <= heat.span; i++) {
         const x = LEFT + Math.floor(i / heat.rows) * column;
         const y = (heat.rows - 1 - (i % heat.rows)) * row;
-        pen.fillStyle = css(heatOf(dark, (heat.cells[i] as number) / most));
+        pen.fillStyle = css(heatOf(dark, placeOf(heat.cells[i] as number, scale)));
         pen.fillRect(x, y, column > 3 ? column - 1 : column, row > 3 ? row - 1 : row);
     }
 }
@@ -77,7 +106,7 @@ function paintAxes(pen: CanvasRenderingContext2D, heat: HeatInfo, { column, heig
     }
 }
 
-function paint(canvas: HTMLCanvasElement, heat: HeatInfo, most: number, dark: boolean, span: [number, number] | null): void {
+function paint(canvas: HTMLCanvasElement, heat: HeatInfo, of: Scale, dark: boolean, span: [number, number] | null): void {
     const scale = devicePixelRatio || 1;
     canvas.width = Math.round(canvas.clientWidth * scale);
     canvas.height = Math.round(canvas.clientHeight * scale);
@@ -86,7 +115,7 @@ function paint(canvas: HTMLCanvasElement, heat: HeatInfo, most: number, dark: bo
         return;
     pen.scale(scale, scale);
     const shape = shapeOf(canvas, heat);
-    paintCells(pen, heat, shape, most, dark);
+    paintCells(pen, heat, shape, of, dark);
     paintAxes(pen, heat, shape, dark);
     if (!span)
         return;
@@ -106,7 +135,8 @@ export function HeatMap({ app }: { app: App }) {
     if (!app.comparedWith)
         return <OneMap app={app} />;
     const measured = (side: 0 | 1) => (one: Extent): void => setExtents((known) => side ? [known[0] ?? one, one] : [one, known[1] ?? one]);
-    const of = extents.length ? { most: Math.max(...extents.map((one) => one.most)), columns: Math.max(...extents.map((one) => one.columns)) } : undefined;
+    const of = extents.length ? { least: Math.min(...extents.map((one) => one.least)), most: Math.max(...extents.map((one) => one.most)),
+        even: extents.some((one) => one.even), columns: Math.max(...extents.map((one) => one.columns)) } : undefined;
     return (
         <div class="heats">
             <section aria-label="Before"><h2>Before <span class="faint">{shownName(app.comparedWith)}</span></h2><OneMap app={app} side={0} of={of} onExtent={measured(0)} /></section>
@@ -115,8 +145,7 @@ export function HeatMap({ app }: { app: App }) {
     );
 }
 
-interface Extent {
-    most: number; /* the weight with the strongest colour */
+interface Extent extends Scale {
     columns: number;
 }
 
@@ -145,20 +174,20 @@ function OneMap({ app, side, of, onExtent }: MapProps) {
         const grid = gridOf({ ...app.profile, duration: app.profile.duration || app.tracks.info?.to || 1e9 });
         const asked = side === undefined ? app.core.heat(...grid) : app.core.heatOfSide(side, JSON.stringify(app.shownFilters()), ...grid);
         asked.then(
-            (info) => { if (!stale) { setGot(info); setWhy(""); onExtent?.({ most: info.cells.reduce((a, b) => Math.max(a, b), 0), columns: info.columns }); } },
+            (info) => { if (!stale) { setGot(info); setWhy(""); onExtent?.({ ...scaleOf(info), columns: info.columns }); } },
             (error: Error) => { if (!stale) { setGot(null); setWhy(error.message); } });
         return () => { stale = true; };
     }, [app.version]);
     const heat = got && { ...got, columns: Math.max(got.columns, of?.columns ?? 0) };
     useFocus(cells, got !== null);
-    const most = of?.most || heat?.cells.reduce((a, b) => Math.max(a, b), 0) || 1;
+    const scale = useMemo(() => of ?? (got ? scaleOf(got) : NOTHING), [got, of?.least, of?.most, of?.even]);
     const span: [number, number] | null = from !== null && at && heat
         ? [Math.min(from, at.ns), Math.max(from, at.ns) + heat.column / heat.rows] : null;
     useEffect(() => {
         const now = canvas.current;
         if (!now || !heat)
             return undefined;
-        const watcher = new ResizeObserver(() => paint(now, heat, most, app.appearance.dark, span));
+        const watcher = new ResizeObserver(() => paint(now, heat, scale, app.appearance.dark, span));
         watcher.observe(now);
         return () => watcher.disconnect();
     });
@@ -201,10 +230,10 @@ function OneMap({ app, side, of, onExtent }: MapProps) {
                 <span class="grow" />
                 <span class="legend">
                     <span>
-                        0
+                        {scale.least > 0 ? `${weightUnit(scale.least, unit)} or less` : "0"}
                         <i class="scale" style={{ background: `linear-gradient(to right, ${[0, 0.05, 0.2, 0.5, 1].map((part) =>
-                            `${css(heatOf(app.appearance.dark, part))} ${part * 100}%`).join(", ")})` }} />
-                        {weightUnit(most, unit)} a cell
+                            `${css(heatOf(app.appearance.dark, placeOf(scale.least + part * (scale.most - scale.least), scale)))} ${part * 100}%`).join(", ")})` }} />
+                        {weightUnit(scale.most, unit)} a cell
                     </span>
                 </span>
             </p>
