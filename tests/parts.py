@@ -18,7 +18,7 @@ DEPS = os.path.join(tap.SOURCE_ROOT, "tools", "deps")
 TOOLS = {
     "clang": "exit 0",
     "wasm-opt": "exit 0",
-    "node": "exit 0",
+    "node": "echo AGFzbQ==",  # the first bytes of a module
     "ninja": 'echo wasm >"$3/core.wasm"',
 }
 COMPILER_FAILS = """echo 'core.h:1: error: expected an identifier'
@@ -28,13 +28,15 @@ echo wasm >"$3/core.wasm\""""
 NPM_FAILS = """echo 'npm ERR! code ENOTFOUND' >&2
 echo 'npm ERR! request to the registry failed' >&2
 exit 1"""
-NPM_WORKS = """mkdir -p node_modules/.bin
+# As the bundle with Graphviz: a module as text, and its use.
+BUNDLE = f'a="{"0" * 100}";b??=c(d(a)),script();'
+NPM_WORKS = f"""mkdir -p node_modules/.bin
 cat >node_modules/.bin/esbuild <<'END'
 #!/bin/sh
 for word; do
     case $word in
-    --outfile=*) file=${word#--outfile=}; mkdir -p "${file%/*}"; echo 'script();' >"$file" ;;
-    --metafile=*) echo '{"inputs": {}, "outputs": {}}' >"${word#--metafile=}" ;;
+    --outfile=*) file=${{word#--outfile=}}; mkdir -p "${{file%/*}}"; echo '{BUNDLE}' >"$file" ;;
+    --metafile=*) echo '{{"inputs": {{}}, "outputs": {{}}}}' >"${{word#--metafile=}}" ;;
     esac
 done
 END

@@ -301,7 +301,7 @@ def build_graphviz(out, version):
     script = bundle(out, "graphviz.ts", version)
     own = OWN_MODULE.findall(script)
     texts = len(own) == 1 and re.findall(rf"\b{re.escape(own[0])}=('[^'\n]*'|\"[^\"\n]*\"|`[^`]*`)", script)
-    if not texts or len(max(texts, key=len)) < len(packed):
+    if not module.startswith(b"\0asm") or not texts or len(max(texts, key=len)) < len(packed):
         sys.exit("web/build.py: the module of Graphviz is not found in its package: adapt OWN_MODULE")
     script = OWN_MODULE.sub("??=self.graphvizModule", script).replace(max(texts, key=len), '""')
     script = script.replace("{{GRAPHVIZ}}", base64.b64encode(packed).decode())
