@@ -532,6 +532,32 @@ module.exports = (test) => {
         await page.waitForFunction(() => window.stoke.comparedWith === "" && window.stoke.state.view === "left");
     });
 
+    /* An edit above them moved hot by 5 lines and then cold by 7; main, before the edit, has other costs. */
+    test("lines that an edit moved are compared with those that they were", async (bench) => {
+        const profile = (hot, cold, heavy) => {
+            const frames = [["main", 3], ["main", heavy], ["hot", hot], ["hot", hot + 1], ["hot", hot + 3], ["cold", cold]].map(([name, line]) => ({ name, file: "p.c", line }));
+            return JSON.stringify({ "$schema": "https://www.speedscope.app/file-format-schema.json", shared: { frames },
+                profiles: [{ type: "sampled", name: "t", unit: "milliseconds", startValue: 0, endValue: 1000, weights: Array(1000).fill(1),
+                    samples: Array.from({ length: 1000 }, (_, i) => [[1], [0, 2], [0, 2], [0, 2], [0, 3], [0, 3], [0, 4], [0, 5], [0, 5], [0, 5]][i % 10]) }] });
+        };
+        const page = await report(bench, profile(25, 47, 4), "after.speedscope.json");
+        await page.evaluate((text) => window.stoke.opening.open(new Blob([text]), "before.speedscope.json", true), profile(20, 40, 4));
+        await page.waitForFunction(() => window.stoke.comparedWith !== "");
+        const lines = () => page.evaluate(() => window.stoke.core.lines("p.c").then((all) => all.map((one) => [one.line, one.was ?? 0, Math.round(one.change.before * 1000), Math.round(one.change.after * 1000)].join(" ")).sort()));
+        const unmoved = ["3 0 900 900", "4 0 100 100"];
+        assert.deepEqual(await lines(), ["25 20 300 300", "26 21 200 200", "28 23 100 100", ...unmoved, "40 0 300 0", "47 0 0 300"].sort(), "one line alone may be another one");
+        await key(page, VIEWS.source);
+        await page.waitForSelector(".code .row");
+        assert.equal(await page.locator(".code .row[data-line='25'] .number").getAttribute("title"), "line 20 before");
+        assert.match(await page.locator(".code .heads").innerText(), /moved lines matched/);
+        await page.evaluate((text) => window.stoke.opening.open(new Blob([text]), "before.speedscope.json", true), profile(20, 42, 4));
+        await settle(page);
+        assert.deepEqual(await lines(), ["25 20 300 300", "26 21 200 200", "28 23 100 100", "47 42 300 300", ...unmoved].sort(), "as far as another function");
+        await page.evaluate((text) => window.stoke.opening.open(new Blob([text]), "before.speedscope.json", true), profile(25, 47, 8));
+        await settle(page);
+        assert.deepEqual(await lines(), ["25 0 300 300", "26 0 200 200", "28 0 100 100", "3 0 900 900", "4 0 0 100", "47 0 300 300", "8 0 100 0"].sort(), "nothing moved");
+    });
+
     test("the source view of a comparison has the change of each file and line", async (bench) => {
         const hot = (file, lines) => JSON.stringify({ "$schema": "https://www.speedscope.app/file-format-schema.json",
             shared: { frames: [{ name: "main", file: "main.c", line: 3 }, ...[10, 11, 12].map((line) => ({ name: "hot", file, line }))] },

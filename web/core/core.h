@@ -704,6 +704,12 @@ bool reply_peek(struct json_writer *w, struct graph *g, const struct shown *s,
 void reply_texts(struct json_writer *w, const struct code *c);
 bool reply_listings(struct json_writer *w, const struct code *c);
 
+/* --- line_shift.c: functions that an edit moved --------------------------------------- */
+
+/* Of a comparison: by how many lines each function of the file, which was `before` or has the same
+ * name, was moved. Sets shifts[], by label, which the caller sets to 0. False when out of memory. */
+bool find_shifts(const struct shown *s, string_id file, string_id before, int64_t *shifts);
+
 /* --- source.c: files and their lines ----------------------------------------------- */
 
 /* The files of the frames, heaviest first; the lines of one of them. In a comparison with their

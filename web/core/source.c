@@ -9,6 +9,7 @@
  * stack. */
 struct sums {
     event_id event;
+    const uint32_t *numbers; /* by frame; 0: not counted */
     double *self, *total;
 };
 
@@ -16,15 +17,14 @@ struct sums {
 struct adding {
     struct arena arena;
     const struct shown *s;
-    const uint32_t *numbers; /* by frame; 0: not counted */
-    size_t count;            /* of numbers */
+    size_t count; /* of numbers */
     struct sums now;
     struct sums before; /* of a comparison; otherwise without arrays */
 };
 
-static uint32_t number_of(const struct adding *a, stack_id stack)
+static uint32_t number_of(const struct adding *a, const struct sums *sums, stack_id stack)
 {
-    return stack ? a->numbers[a->s->p->stacks[stack].frame] : 0;
+    return stack ? sums->numbers[a->s->p->stacks[stack].frame] : 0;
 }
 
 /* The total weight of each stack with its callees. Weights of leaves are added to
@@ -37,7 +37,7 @@ static double *weigh_stacks(struct adding *a, struct sums *sums)
         const struct sample *sample = &p->samples[i];
         double own = sample->event == sums->event ? shown_weight(a->s, sample) : 0;
         weight[sample->stack] += own;
-        sums->self[number_of(a, sample->stack)] += own;
+        sums->self[number_of(a, sums, sample->stack)] += own;
     }
     for (size_t i = p->stack_count; weight && i-- > 1;)
         weight[p->stacks[i].parent] += weight[i];
@@ -63,11 +63,11 @@ static bool add_totals(struct adding *a, struct sums *sums, const double *weight
     for (uint32_t at = 0;;) {
         if (next[at] < c.first[at + 1]) {
             at = c.items[next[at]++];
-            uint32_t number = number_of(a, at);
+            uint32_t number = number_of(a, sums, at);
             if (open[number]++ == 0)
                 sums->total[number] += weight[at];
         } else if (at) {
-            open[number_of(a, at)]--;
+            open[number_of(a, sums, at)]--;
             at = p->stacks[at].parent;
         } else {
             return true;
@@ -121,7 +121,7 @@ static bool add_files(struct adding *a)
     uint32_t *numbers = arena_alloc(&a->arena, p->frame_count * sizeof *numbers);
     for (frame_id f = 0; numbers && f < p->frame_count; f++)
         numbers[f] = p->frames[f].file;
-    a->numbers = numbers;
+    a->now.numbers = a->before.numbers = numbers;
     a->count = p->strings.count;
     return numbers && add_up(a);
 }
@@ -215,6 +215,7 @@ bool reply_files(struct json_writer *w, const struct shown *s, struct error *err
 struct line {
     uint32_t line;
     string_id label; /* of its first frame */
+    uint32_t was;    /* its number before, if an edit moved its function; otherwise 0 */
 };
 
 /* The file before that is this one after, see find_moved; 0: none. False if out of memory. */
@@ -232,34 +233,66 @@ static bool find_before(const struct shown *s, string_id file, string_id *before
     return ok;
 }
 
-/* Numbers the lines of the file, of which `before` is the other name or 0; 0 for other frames.
- * NULL if out of memory. */
-static uint32_t *number_lines(struct adding *a, string_id file, string_id before,
-                              struct line **lines)
+struct numbering {
+    struct adding *a;
+    struct idmap map; /* numbers, by line */
+    struct line *lines;
+    size_t cap;
+    const int64_t *shifts; /* by label; NULL: without a comparison */
+};
+
+/* The number of the line, which is new if it was not seen before; 0 when out of memory. */
+static uint32_t number_line(struct numbering *n, uint32_t line, string_id label)
 {
+    struct adding *a = n->a;
+    uint64_t *number = idmap_put(&n->map, &a->arena, line);
+    struct line *grown =
+        arena_grow(&a->arena, n->lines, &n->cap, a->count + 1, sizeof *grown);
+    if (!number || !grown)
+        return 0;
+    n->lines = grown;
+    if (*number == 0) {
+        grown[a->count] = (struct line){line, label, 0};
+        *number = a->count++;
+    }
+    return (uint32_t)*number;
+}
+
+/* The line after that the frame's line before is compared with. */
+static uint32_t line_after(const struct numbering *n, frame_id f)
+{
+    uint32_t line = n->a->s->p->frames[f].line;
+    int64_t moved =
+        (int64_t)line + (n->shifts ? n->shifts[n->a->s->paths.label_of_frame[f]] : 0);
+    return moved > 0 && moved <= UINT32_MAX ? (uint32_t)moved : line;
+}
+
+/* Numbers the lines of the file, of which `before` is the other name or 0; frames of other files
+ * have 0. False if out of memory. */
+static bool number_lines(struct numbering *n, string_id file, string_id before)
+{
+    struct adding *a = n->a;
     const struct profile *p = a->s->p;
-    struct idmap map = {0};
-    size_t cap = 0;
-    uint32_t *numbers = arena_zalloc(&a->arena, p->frame_count, sizeof *numbers);
+    uint32_t *now = arena_zalloc(&a->arena, p->frame_count, sizeof *now);
+    uint32_t *earlier = arena_zalloc(&a->arena, p->frame_count, sizeof *earlier);
     a->count = 1;
-    for (frame_id f = 1; numbers && f < p->frame_count; f++) {
+    for (frame_id f = 1; now && earlier && f < p->frame_count; f++) {
         const struct frame *frame = &p->frames[f];
         if (!frame->file || frame->line == 0 ||
             (frame->file != file && frame->file != before))
             continue;
-        uint64_t *number = idmap_put(&map, &a->arena, frame->line);
-        struct line *grown =
-            arena_grow(&a->arena, *lines, &cap, a->count + 1, sizeof *grown);
-        if (!number || !grown)
-            return NULL;
-        *lines = grown;
-        if (*number == 0) {
-            grown[a->count] = (struct line){frame->line, a->s->paths.label_of_frame[f]};
-            *number = a->count++;
-        }
-        numbers[f] = (uint32_t)*number;
+        string_id label = a->s->paths.label_of_frame[f];
+        uint32_t moved = line_after(n, f);
+        now[f] = number_line(n, frame->line, label);
+        earlier[f] = number_line(n, moved, label);
+        if (!now[f] || !earlier[f])
+            return false;
+        if (moved != frame->line)
+            n->lines[earlier[f]].was = frame->line;
     }
-    return numbers;
+    a->now.numbers = now;
+    a->before.numbers = earlier;
+    return now && earlier;
 }
 
 static void reply_each_line(struct json_writer *w, const struct adding *a,
@@ -272,6 +305,8 @@ static void reply_each_line(struct json_writer *w, const struct adding *a,
         json_begin(w, JSON_OBJECT);
         json_member_u64(w, "line", lines[i].line);
         json_member_u64(w, "label", lines[i].label);
+        if (lines[i].was && a->before.total[i] > 0)
+            json_member_u64(w, "was", lines[i].was);
         reply_figures(w, a, i, lines[i].label);
         json_end(w, JSON_OBJECT);
     }
@@ -282,13 +317,14 @@ bool reply_lines(struct json_writer *w, const struct shown *s, struct str file,
                  struct error *err)
 {
     struct adding a = {.s = s};
-    struct line *lines = NULL;
     string_id id = strings_find(&s->p->strings, file), before = 0;
-    if (id && find_before(s, id, &before))
-        a.numbers = number_lines(&a, id, before, &lines);
-    bool ok = a.numbers && add_up(&a);
+    int64_t *shifts = arena_zalloc(&a.arena, s->paths.labels.count, sizeof *shifts);
+    struct numbering n = {.a = &a, .shifts = shifts};
+    bool ok = id && shifts && find_before(s, id, &before) &&
+              (!s->base || find_shifts(s, id, before, shifts)) &&
+              number_lines(&n, id, before) && add_up(&a);
     if (ok)
-        reply_each_line(w, &a, lines);
+        reply_each_line(w, &a, n.lines);
     arena_deinit(&a.arena);
     if (!id)
         return error_set(err, "the profile has no such file");

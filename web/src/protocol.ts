@@ -202,6 +202,7 @@ export interface FileInfo {
 export interface LineInfo {
     line: number;
     label: number; /* of a function that it is in */
+    was?: number; /* its number before, if an edit moved its function */
     self: number;
     total: number;
     change?: Difference; /* of the total, in a comparison */

@@ -113,8 +113,8 @@ function Code({ app, name, text, lines, line: selected, onLine, onText }: { app:
         <div class={`table code ${compared ? "has-change" : ""}`} role="table" aria-label={`Lines of ${shownName(baseName(name))}`}>
             <div class="heads">
                 <span title="In the line itself">Self</span><span title="In functions that the line calls">Calls</span>
-                {compared && <ChangeHead app={app} about="Of the line with the functions that it calls" />}<span>Line</span>
-                <span title={shownName(name)}><b>{shownName(baseName(name))}</b> <span class="faint">{shownName(name.slice(0, -baseName(name).length))}</span></span>
+                {compared && <ChangeHead app={app} about="Of the line with the functions that it calls. The line before is that of the same number; of a function whose lines an edit moved, the line that was moved here." />}<span>Line</span>
+                <span title={shownName(name)}><b>{shownName(baseName(name))}</b> <span class="faint">{shownName(name.slice(0, -baseName(name).length))}</span>{lines.some((line) => line.was) && <span class="faint" title="An edit moved functions between the two recordings. Point at a line number to see the earlier one.">{" \u00b7 moved lines matched"}</span>}</span>
                 <Hottest lines={lines} go={(line) => go(text ? line - 1 : sparse.indexOf(line))} />
             </div>
             {!text && <Missing app={app} name={name} onText={onText} />}
@@ -127,7 +127,7 @@ function Code({ app, name, text, lines, line: selected, onLine, onText }: { app:
                         {line && line.self > 0 ? <Figure value={line.self} total={total} unit={unit} samples={samples} /> : <span />}
                         {line && line.total > line.self ? <Figure value={line.total - line.self} total={total} unit={unit} samples={samples} /> : <span />}
                         {compared && <Change app={app} change={line?.change} />}
-                        <span class="number" role="cell">{number}</span>
+                        <span class={`number ${line?.was ? "was" : ""}`} role="cell" title={line?.was ? `line ${line.was} before` : undefined}>{number}</span>
                         <span class="text" role="cell">{syntax.tokens((text?.[i] ?? "").replace(/\t/g, TAB).slice(0, LINE_MOST), inside[i] ?? false)
                             .map((token, k) => token.kind ? <span key={k} class={token.kind}>{shownName(token.text)}</span> : shownName(token.text))}</span>
                     </div>
