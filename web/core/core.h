@@ -708,7 +708,8 @@ bool reply_listings(struct json_writer *w, const struct code *c);
 
 /* Of a comparison: by how many lines each function of the file, which was `before` or has the same
  * name, was moved. Sets shifts[], by label, which the caller sets to 0. False when out of memory. */
-bool find_shifts(const struct shown *s, string_id file, string_id before, int64_t *shifts);
+bool find_shifts(const struct shown *s, string_id file, string_id before,
+                 int64_t *shifts);
 
 /* --- source.c: files and their lines ----------------------------------------------- */
 

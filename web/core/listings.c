@@ -74,8 +74,8 @@ static bool open_listing(struct listing *l, struct arena *a)
     return true;
 }
 
-static void reply_place(struct json_writer *w, const struct listing *l, size_t row,
-                        size_t note)
+static void reply_location(struct json_writer *w, const struct listing *l, size_t row,
+                           size_t note)
 {
     const struct code *c = l->code;
     const struct code_row *line = row ? &c->rows[l->rows[row - 1]] : NULL;
@@ -109,7 +109,7 @@ static void reply_addresses(struct json_writer *w, const struct listing *l)
         json_member_u64(w, "address", address);
         json_member_double(w, "weight", weight);
         json_member_u64(w, "samples", count);
-        reply_place(w, l, row, note);
+        reply_location(w, l, row, note);
         json_end(w, JSON_OBJECT);
     }
 }

@@ -69,8 +69,8 @@ function scaleOf({ cells: all, span, column, rows }: HeatInfo): Scale {
     return { least: most - least > ALIKE * most ? least : 0, most, even: at(0.5) >= WIDE * most };
 }
 
-/* The place of a weight on the scale: 0 is nothing. */
-function placeOf(value: number, { least, most, even }: Scale): number {
+/* The strength of the colour of a weight: 0 is nothing. */
+function strengthOf(value: number, { least, most, even }: Scale): number {
     const part = Math.max(0, Math.min(1, (value - least) / (most - least || 1)));
     return value > 0 ? WEAKEST + (1 - WEAKEST) * (even ? part : Math.sqrt(part)) : 0;
 }
@@ -80,7 +80,7 @@ function paintCells(pen: CanvasRenderingContext2D, heat: HeatInfo, { column, row
     for (let i = 0; i < heat.cells.length && i * cell <= heat.span; i++) {
         const x = LEFT + Math.floor(i / heat.rows) * column;
         const y = (heat.rows - 1 - (i % heat.rows)) * row;
-        pen.fillStyle = css(heatOf(dark, placeOf(heat.cells[i] as number, scale)));
+        pen.fillStyle = css(heatOf(dark, strengthOf(heat.cells[i] as number, scale)));
         pen.fillRect(x, y, column > 3 ? column - 1 : column, row > 3 ? row - 1 : row);
     }
 }
@@ -232,7 +232,7 @@ function OneMap({ app, side, of, onExtent }: MapProps) {
                     <span>
                         {scale.least > 0 ? `${weightUnit(scale.least, unit)} or less` : "0"}
                         <i class="scale" style={{ background: `linear-gradient(to right, ${[0, 0.05, 0.2, 0.5, 1].map((part) =>
-                            `${css(heatOf(app.appearance.dark, placeOf(scale.least + part * (scale.most - scale.least), scale)))} ${part * 100}%`).join(", ")})` }} />
+                            `${css(heatOf(app.appearance.dark, strengthOf(scale.least + part * (scale.most - scale.least), scale)))} ${part * 100}%`).join(", ")})` }} />
                         {weightUnit(scale.most, unit)} a cell
                     </span>
                 </span>

@@ -137,7 +137,7 @@ function Code({ app, name, text, lines, line: selected, onLine, onText }: { app:
     );
 }
 
-/* In place of the lines of a function that has none. */
+/* Instead of the lines of a function that has none. */
 function Lineless({ app, listed }: { app: App; listed: boolean }) {
     const module = app.chosen?.module ? ` of ${shownName(baseName(app.chosen.module))}` : "";
     return (
