@@ -267,6 +267,11 @@ void os_pages_free(void *pages, size_t size)
     munmap(pages, size);
 }
 
+void os_pages_clear(void *pages, size_t size)
+{
+    madvise(pages, size, MADV_DONTNEED);
+}
+
 struct str os_vdso(void)
 {
     const char *begin = (const char *)getauxval(AT_SYSINFO_EHDR);

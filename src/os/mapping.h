@@ -72,6 +72,9 @@ bool os_cache_write(const char *path, struct str bytes);
 void *os_pages_get(size_t size);
 void os_pages_free(void *pages, size_t size);
 
+/* Gives their memory back to the system; they are zeroed when they are used again. */
+void os_pages_clear(void *pages, size_t size);
+
 /* The user id of a process; false if there is no such process. */
 bool os_process_owner(int64_t pid, uint32_t *owner);
 

@@ -325,22 +325,50 @@ static struct perf_sampler_ring *ring_of(struct perf_sampler *s, uint32_t cpu)
     return NULL;
 }
 
-/* The first counter of a CPU owns the ring. */
-static bool add_ring(struct perf_sampler *s, int fd, uint32_t cpu, struct error *err)
+/* A counter of this thread that counts nothing owns a CPU's ring, and only the copier polls it. If
+ * the reader polled the ring, too, it could take the state of the ring from the copier, or hold the
+ * kernel's lock of the ring while other threads use its CPU: the copier would sleep meanwhile. */
+static int open_owner(const struct perf_sampler *s, uint32_t cpu)
+{
+    struct perf_attr attr = {
+        .size = s->attrs[0].size,
+        .type = PERF_TYPE_SOFTWARE,
+        .config = PERF_SOFTWARE_DUMMY,
+        .flags = PERF_FLAG_DISABLED | PERF_FLAG_EXCLUDE_KERNEL | PERF_FLAG_EXCLUDE_HV |
+                 PERF_FLAG_WATERMARK | PERF_FLAG_CLOCK,
+        .wakeup = s->attrs[0].wakeup,
+        .clock = s->attrs[0].clock,
+    };
+    return os_perf_open(&attr, 0, (int)cpu);
+}
+
+static void close_ring(struct perf_sampler *s, const struct perf_sampler_ring *r)
+{
+    ring_copier_unwatch(&s->copier, r->owner);
+    ring_copier_remove(&s->copier, r->ring);
+    close(r->owner);
+}
+
+/* Adds the ring of a CPU, before its first counter. */
+static bool add_ring(struct perf_sampler *s, uint32_t cpu, struct error *err)
 {
     int why = 0;
     if (!ARRAY_RESERVE_HEAP(s->rings, s->ring_cap, s->ring_count + 1) ||
         !ARRAY_RESERVE_HEAP(s->heap, s->heap_cap, s->ring_count + 1))
         return error_memory(err);
     struct perf_sampler_ring *r = &s->rings[s->ring_count];
-    *r = (struct perf_sampler_ring){.cpu = cpu, .fd = fd};
-    r->ring = ring_copier_add(&s->copier, fd, s->ring_size, &why);
+    *r = (struct perf_sampler_ring){
+        .cpu = cpu, .owner = open_owner(s, cpu), .counter = -1};
+    if (r->owner < 0)
+        return record_refusal(s->settings, 0, -r->owner, err);
+    r->ring = ring_copier_add(&s->copier, r->owner, s->ring_size, &why);
     if (!r->ring) {
+        close(r->owner);
         s->locked_too_much = why == EPERM;
         return record_refusal_ring(s->ring_size, why, err);
     }
     s->ring_count++;
-    return true;
+    return ring_copier_watch(&s->copier, r->owner, err);
 }
 
 /* A tracepoint would need a program of another kind: its samples go without, like those of
@@ -404,15 +432,14 @@ static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint3
     const char *filter = s->settings->events.items[event].filter;
     if (filter && !os_perf_filter(fd, filter))
         return record_refusal_filter(s->settings, event, errno, err);
-    const struct perf_sampler_ring *ring = ring_of(s, cpu);
-    if (ring && !os_perf_redirect(fd, ring->fd))
+    struct perf_sampler_ring *ring = ring_of(s, cpu);
+    if (!os_perf_redirect(fd, ring->owner))
         return error_set(err, "a counter cannot share its CPU's ring: %s",
                          strerror(errno));
-    if (!ring && !add_ring(s, fd, cpu, err))
-        return false;
-    /* a counter of all threads never hangs up */
-    return (ring && tid == OS_ANY_THREAD) ||
-           (os_wait_add(s->wait, fd, err) && ring_copier_watch(&s->copier, fd, err));
+    if (ring->counter < 0)
+        ring->counter = fd;
+    /* to learn that the target has ended: a counter of all threads never hangs up */
+    return tid == OS_ANY_THREAD || os_wait_add(s->wait, fd, err);
 }
 
 /* The counter whose samples the program collects. It has no ring and causes no wake-up. */
@@ -460,6 +487,8 @@ static bool open_on_cpu(struct perf_sampler *s, uint32_t cpu, struct error *err)
     const struct record_targets *t = &s->settings->targets;
     const struct record_events *events = &s->settings->events;
     bool program = s->settings->program;
+    if (!add_ring(s, cpu, err))
+        return false;
     for (size_t i = 0; !t->everyone && i < t->tid_count; i++)
         for (size_t event = 0; event < events->count; event++)
             if (is_of_targets(s, event) && !add_counter(s, event, t->tids[i], cpu, err))
@@ -540,14 +569,13 @@ static uint64_t event_fields(const struct perf_sampler_settings *settings)
 static void close_counter(struct perf_sampler *s, size_t i)
 {
     os_wait_remove(s->wait, s->counters[i].fd);
-    ring_copier_unwatch(&s->copier, s->counters[i].fd);
     close(s->counters[i].fd);
 }
 
 static void close_all(struct perf_sampler *s)
 {
     for (size_t i = 0; i < s->ring_count; i++)
-        ring_copier_remove(&s->copier, s->rings[i].ring);
+        close_ring(s, &s->rings[i]);
     for (size_t i = 0; i < s->counter_count; i++)
         close_counter(s, i);
     s->ring_count = s->counter_count = 0;
@@ -577,10 +605,10 @@ bool perf_sampler_open(struct perf_sampler *s,
         close_all(s);
         set_attrs(s);
     }
-    ring_copier_start(&s->copier,
-                      err); /* without it, they are copied when they are drained */
     s->enabled = true;
-    return true;
+    /* without the thread, records are copied when they are drained */
+    return ring_copier_start(&s->copier, err) ||
+           os_wait_watch(wait, ring_copier_rings_fd(&s->copier), err);
 }
 
 void perf_sampler_close(struct perf_sampler *s)
@@ -731,7 +759,7 @@ static void close_cpu(struct perf_sampler *s, uint32_t cpu)
     struct perf_sampler_ring *ring = ring_of(s, cpu);
     size_t remaining = 0;
     if (ring) {
-        ring_copier_remove(&s->copier, ring->ring);
+        close_ring(s, ring);
         *ring = s->rings[--s->ring_count];
     }
     for (size_t i = 0; i < s->counter_count; i++) {
@@ -754,7 +782,7 @@ static bool has_stopped(const struct perf_sampler *s, struct perf_sampler_ring *
     uint64_t before = ring->enabled;
     if (s->settings->targets.cgroup)
         return false;
-    if (!os_perf_read(ring->fd, &state))
+    if (!os_perf_read(ring->counter, &state))
         return true;
     ring->enabled = state.enabled;
     return before && before == state.enabled;

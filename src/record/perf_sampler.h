@@ -95,8 +95,9 @@ struct perf_counter_open {
 struct perf_sampler_ring {
     struct copied_ring *ring;
     uint32_t cpu;
-    int fd;             /* of the counter that owns it */
-    uint64_t enabled;   /* ns that this counter has counted */
+    int owner;          /* the counter that it belongs to */
+    int counter;        /* the first that writes to it; -1: none yet */
+    uint64_t enabled;   /* ns that this one has counted */
     struct record next; /* to give next */
 };
 

@@ -39,25 +39,59 @@ static struct ring_chunk *take_chunk(struct ring_copier *c)
     if (chunk) {
         c->spare = chunk->next;
         c->spare_count--;
+    } else if (c->empty_count) {
+        chunk = c->empty[--c->empty_count];
     } else {
-        chunk = os_pages_get(sizeof *chunk);
+        return NULL;
     }
-    if (chunk) {
-        chunk->next = NULL;
-        chunk->used = 0;
-    }
+    chunk->next = NULL;
+    chunk->used = 0;
     return chunk;
 }
 
 static void give_chunk(struct ring_copier *c, struct ring_chunk *chunk)
 {
-    if (c->spare_count >= SPARE_MOST) {
-        os_pages_free(chunk, sizeof *chunk);
-        return;
-    }
     chunk->next = c->spare;
     c->spare = chunk;
     c->spare_count++;
+}
+
+/* Takes a spare chunk whose memory the system gets back; NULL if there are few. */
+static struct ring_chunk *take_surplus(struct ring_copier *c)
+{
+    os_lock_acquire(&c->lock);
+    struct ring_chunk *chunk = c->spare_count > SPARE_MOST ? take_chunk(c) : NULL;
+    os_lock_release(&c->lock);
+    return chunk;
+}
+
+/* Gives the memory of spare chunks back to the system. The lock is not taken meanwhile: the system
+ * may wait for another thread of this process. */
+static void release_surplus(struct ring_copier *c)
+{
+    for (struct ring_chunk *chunk; (chunk = take_surplus(c));) {
+        os_pages_clear(chunk, sizeof *chunk);
+        os_lock_acquire(&c->lock);
+        c->empty[c->empty_count++] = chunk;
+        os_lock_release(&c->lock);
+    }
+}
+
+/* Reserves the memory of all queues: addresses only, because a mapping that is made later waits for
+ * any thread of this process that changes its mappings, and such a thread may wait for a CPU.
+ * Records can have up to half of a chunk, so up to half of each chunk can be unused; and each ring,
+ * one per CPU, holds a chunk even if it is empty. */
+static bool reserve_chunks(struct ring_copier *c)
+{
+    size_t count = 2 * (c->limit + c->limit / 8) / CHUNK + os_cpus_possible();
+    c->empty = malloc(count * sizeof *c->empty);
+    c->chunks = c->empty ? os_pages_get(count * sizeof *c->chunks) : NULL;
+    if (!c->chunks)
+        return false;
+    c->chunk_count = c->empty_count = count;
+    for (size_t i = 0; i < count; i++)
+        c->empty[i] = &c->chunks[count - 1 - i];
+    return true;
 }
 
 /* Room for `size` bytes at the end of the queue; NULL if out of memory. */
@@ -258,7 +292,7 @@ bool ring_copier_init(struct ring_copier *c, const struct record_layout *layout,
                               .changes = {.epoll = -1, .signals = -1},
                               .wake = {-1},
                               .ready = {-1}};
-    if (!os_lock_init_inheriting(&c->lock))
+    if (!os_lock_init_inheriting(&c->lock) || !reserve_chunks(c))
         return error_memory(err);
     return os_wait_init_plain(&c->changes, err) && os_wake_init(&c->wake, err) &&
            os_wake_init(&c->ready, err) &&
@@ -274,10 +308,9 @@ void ring_copier_deinit(struct ring_copier *c)
     os_thread_join(&c->thread);
     while (c->rings)
         ring_copier_remove(c, c->rings);
-    for (struct ring_chunk *next; c->spare; c->spare = next) {
-        next = c->spare->next;
-        os_pages_free(c->spare, sizeof *c->spare);
-    }
+    if (c->chunks)
+        os_pages_free(c->chunks, c->chunk_count * sizeof *c->chunks);
+    free(c->empty);
     os_wait_deinit(&c->changes);
     os_wake_deinit(&c->wake);
     os_wake_deinit(&c->ready);
@@ -404,6 +437,7 @@ void ring_copier_release(struct ring_copier *c)
     if (c->reader_first)
         set_reader_priority(c);
     os_lock_release(&c->lock);
+    release_surplus(c);
 }
 
 struct ring_copier_counts ring_copier_counts(const struct ring_copier *c)

@@ -41,7 +41,11 @@ struct ring_copier {
     struct os_wait changes;     /* counters with records, or the end */
     struct os_wake wake, ready; /* of the thread; of the reader */
     struct copied_ring *rings;  /* a list */
-    struct ring_chunk *spare;   /* a list */
+    struct ring_chunk *chunks;  /* the memory of all queues */
+    size_t chunk_count;
+    struct ring_chunk **empty; /* chunks without memory, a stack */
+    size_t empty_count;
+    struct ring_chunk *spare; /* chunks with memory, a list */
     size_t spare_count;
     size_t bytes; /* in chunks of the queues */
     struct ring_copier_counts counts;
@@ -61,7 +65,8 @@ void ring_copier_deinit(struct ring_copier *c);
 struct copied_ring *ring_copier_add(struct ring_copier *c, int fd, size_t size, int *why);
 void ring_copier_remove(struct ring_copier *c, struct copied_ring *r);
 
-/* The thread copies when this counter wakes it. Call unwatch before it is closed. */
+/* The thread copies when this counter wakes it. No other thread may wait for the counter: a wait
+ * resets the kernel's state of its ring. Call unwatch before it is closed. */
 bool ring_copier_watch(struct ring_copier *c, int counter, struct error *err);
 void ring_copier_unwatch(struct ring_copier *c, int counter);
 
@@ -76,6 +81,12 @@ void ring_copier_counters_ended(struct ring_copier *c);
 static inline int ring_copier_fd(const struct ring_copier *c)
 {
     return c->ready.fd;
+}
+
+/* Readable when a counter that is watched has records: for a caller without the thread. */
+static inline int ring_copier_rings_fd(const struct ring_copier *c)
+{
+    return os_wait_fd(&c->changes);
 }
 
 /* Starts a pass: it gives all records that are in the rings now. */

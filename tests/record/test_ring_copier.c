@@ -317,6 +317,50 @@ static void other_records_have_a_limit_too(void **state)
     ring_copier_deinit(&copier);
 }
 
+/* Sizes of this process, in pages. */
+struct pages {
+    unsigned long addresses, resident;
+};
+
+static struct pages pages_of_process(void)
+{
+    struct pages p;
+    FILE *f = fopen("/proc/self/statm", "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%lu %lu", &p.addresses, &p.resident), 2);
+    fclose(f);
+    return p;
+}
+
+/* The memory of full queues: no new mapping, whose lock another thread may hold, and it goes back
+ * to the system. */
+static void queues_make_no_mappings(void **state)
+{
+    struct kernel k;
+    struct seen seen = {0};
+    (void)state;
+    begin_test(128 << 20); /* dumps are not shortened */
+    open_kernel(&k);
+    struct pages before = pages_of_process();
+    for (uint64_t i = 1; i <= 20000; i++) {
+        write_sample(&k, i);
+        if (i % 50 == 0)
+            ring_copier_begin(&copier);
+    }
+    assert_true(copier.bytes > 12 << 20);
+    struct pages full = pages_of_process();
+    read_ring(&k, &seen);
+    ring_copier_release(&copier);
+    assert_int_equal(seen.samples, 20000);
+    struct pages after = pages_of_process();
+    assert_true(full.resident - before.resident > (12 << 20) / 4096);
+    assert_true(after.resident - before.resident < (8 << 20) / 4096);
+    assert_int_equal(full.addresses, before.addresses);
+    assert_int_equal(after.addresses, before.addresses);
+    close_kernel(&k);
+    ring_copier_deinit(&copier);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +370,7 @@ int main(void)
         cmocka_unit_test(a_reader_that_falls_behind_runs_first),
         cmocka_unit_test(full_queues_shorten_dumps_before_they_drop),
         cmocka_unit_test(other_records_have_a_limit_too),
+        cmocka_unit_test(queues_make_no_mappings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
