@@ -17,6 +17,9 @@
 static const uint64_t retries[] = {10 * MS, 40 * MS, 250 * MS, 2000 * MS};
 #define RETRIES (sizeof retries / sizeof *retries)
 
+/* Until the next search while samples arrive faster than they are read. */
+#define RETRY_BUSY (250 * MS)
+
 /* Stacks that wait for their samples: more only if samples are lost. */
 #define QUEUE_MAX 65536
 
@@ -177,10 +180,15 @@ static void search_runtime(struct record_interpreters *s, struct interpreters_pr
 }
 
 /* Searches if the result may differ from the last one. Without an interpreter, sets when to try
- * again. */
+ * again. A search reads the mappings of the process, whose lock a thread without CPU time may
+ * hold: samples that arrive meanwhile must not be lost for that. */
 static void try_runtime(struct record_interpreters *s, struct interpreters_process *p,
                         uint32_t pid)
 {
+    if (s->copier && ring_copier_is_filling(s->copier)) {
+        p->retry = os_clock_monotonic() + RETRY_BUSY;
+        return;
+    }
     if (p->attempts == 0 || p->is_changed)
         search_runtime(s, p, pid);
     if (p->runtime)
@@ -794,6 +802,7 @@ static void opened(void *state, const struct perf_sampler *sampler)
     struct record_interpreters *s = state;
     const struct record_events *events = &sampler->settings->events;
     size_t room = sampler->counter_count;
+    s->copier = &sampler->copier;
     uint64_t *ids = malloc((room + 1) * sizeof *ids);
     for (size_t i = 1; ids && i < events->count; i++) {
         const struct record_event *e = &events->items[i];

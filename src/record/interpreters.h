@@ -20,6 +20,7 @@
 #include "interpreter/merge.h"
 #include "os/interpreter_stacks.h"
 #include "record/record.h"
+#include "record/ring_copier.h"
 #include "record/stack_reading.h"
 #include "resolve/runtime.h"
 
@@ -47,6 +48,8 @@ struct record_interpreters {
     uint64_t in_jit; /* samples in JIT code whose function is known */
     const struct record_layout *layout;
     struct record_sink next;
+    const struct ring_copier
+        *copier; /* of the samples; NULL until the counters are open */
     struct interpreters_process **processes; /* by process id */
     uint32_t pid_limit, pid_end;             /* processes[pid_end ...] are not used */
     uint64_t created;                        /* processes so far */

@@ -247,7 +247,14 @@ static bool copy_all(struct ring_copier *c)
 
 static bool needs_priority(const struct ring_copier *c)
 {
-    return !c->reader_first && c->bytes > (c->no_more ? REST : c->limit / 8);
+    return !c->reader_first && ring_copier_is_filling(c);
+}
+
+/* The lock is taken. */
+static void note_filling(struct ring_copier *c)
+{
+    bool filling = c->bytes > (c->no_more ? REST : c->limit / 8);
+    __atomic_store_n(&c->filling, filling, __ATOMIC_RELAXED);
 }
 
 /* The lock is taken. The reader gets real-time priority when the queues fill up, before dumps
@@ -269,6 +276,7 @@ static void run(void *context)
         os_wait_for(&c->changes, -1);
         os_lock_acquire(&c->lock);
         bool any = copy_all(c);
+        note_filling(c);
         set_reader_priority(c);
         os_lock_release(&c->lock);
         if (any)
@@ -381,6 +389,7 @@ void ring_copier_begin(struct ring_copier *c)
     os_wake_clear(&c->ready);
     os_lock_acquire(&c->lock);
     copy_all(c);
+    note_filling(c);
     bool late = c->thread.body && needs_priority(c);
     for (struct copied_ring *r = c->rings; r; r = r->next) {
         if (!r->at)
@@ -434,6 +443,7 @@ void ring_copier_release(struct ring_copier *c)
     os_lock_acquire(&c->lock);
     for (struct copied_ring *r = c->rings; r; r = r->next)
         release_ring(c, r);
+    note_filling(c);
     if (c->reader_first)
         set_reader_priority(c);
     os_lock_release(&c->lock);

@@ -50,6 +50,7 @@ struct ring_copier {
     size_t bytes; /* in chunks of the queues */
     struct ring_copier_counts counts;
     int32_t reader;    /* thread ID */
+    bool filling;      /* the queues fill up; atomic */
     bool reader_first; /* it has real-time priority */
     bool no_more;      /* the counters have ended */
     bool ends;
@@ -87,6 +88,12 @@ static inline int ring_copier_fd(const struct ring_copier *c)
 static inline int ring_copier_rings_fd(const struct ring_copier *c)
 {
     return os_wait_fd(&c->changes);
+}
+
+/* Whether the queues fill up: then the reader should leave work that may wait for later. */
+static inline bool ring_copier_is_filling(const struct ring_copier *c)
+{
+    return __atomic_load_n(&c->filling, __ATOMIC_RELAXED);
 }
 
 /* Starts a pass: it gives all records that are in the rings now. */

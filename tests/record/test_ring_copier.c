@@ -237,16 +237,19 @@ static void a_reader_that_falls_behind_runs_first(void **state)
         write_sample(&k, i);
     ring_copier_begin(&copier);
     assert_false(runs_first());
+    assert_false(ring_copier_is_filling(&copier));
     for (uint64_t i = 101; i <= 2000; i++)
         write_sample(&k, i);
     while (!runs_first()) /* the thread copies, and raises it */
         os_sleep(1);
     ring_copier_release(&copier);
     assert_true(runs_first());
+    assert_true(ring_copier_is_filling(&copier));
     ring_copier_begin(&copier);
     read_ring(&k, &seen);
     ring_copier_release(&copier);
     assert_false(runs_first());
+    assert_false(ring_copier_is_filling(&copier));
     assert_int_equal(seen.samples, 2000);
     assert_int_equal(ring_copier_counts(&copier).dropped, 0);
     close_kernel(&k);
