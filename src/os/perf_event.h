@@ -95,6 +95,12 @@ void os_perf_ring_begin(struct os_perf_ring *r);
 bool os_perf_ring_peek(struct os_perf_ring *r, struct str *record);
 void os_perf_ring_consume(struct os_perf_ring *r, struct str record);
 
+/* Bytes of the records of this pass that are not consumed. */
+static inline uint64_t os_perf_ring_pending(const struct os_perf_ring *r)
+{
+    return r->head - r->at;
+}
+
 /* Frees the space of the consumed records. */
 void os_perf_ring_release(struct os_perf_ring *r);
 

@@ -247,7 +247,7 @@ static void add_ids(struct record_chain *c, size_t event, uint64_t *room, size_t
             record_event_ids_add(&c->event_ids, room[i], e->ids[0]);
 }
 
-/* CPUs came online or went offline. */
+/* CPUs came online or went offline, or counters were replaced. */
 static void counters_changed(struct record_chain *c)
 {
     size_t size = c->sampler.counter_count;
@@ -382,6 +382,8 @@ struct record_turn record_chain_turn(struct record_chain *c, int milliseconds)
     perf_sampler_drain(&c->sampler, &c->first);
     c->queues = ring_copier_counts(&c->sampler.copier);
     t.now = os_clock_monotonic();
+    if (perf_sampler_limit_dumps(&c->sampler))
+        counters_changed(c);
     record_jitter_turn(&c->jitter, &c->sampler, t.now);
     return t;
 }
@@ -434,7 +436,9 @@ struct record_losses record_chain_losses(const struct record_chain *c)
 {
     struct record_losses l = {.by_queues = c->queues.dropped,
                               .by_sources = lost_by_sources(c),
-                              .short_dumps = c->queues.shortened};
+                              .short_dumps = c->queues.shortened,
+                              .dump_limit =
+                                  c->sampler.dumps_limited ? c->sampler.dump_limit : 0};
     uint64_t others = l.by_queues + l.by_sources;
     l.by_rings = c->counts.lost > others ? c->counts.lost - others : 0;
     return l;

@@ -26,6 +26,9 @@
 #define UNRATED_PER_SECOND ((size_t)40000)
 #define DUMPED_PER_SECOND ((size_t)2000)
 
+/* Bytes of a dump, of events without a rate, from the moment on when a ring was nearly full. */
+#define DUMP_LIMIT 4096
+
 /* A round ends after this number of bytes, so that the queues get their space back. */
 #define ROUND_BYTES MB
 
@@ -151,11 +154,16 @@ bool perf_sampler_requests_build_ids(const struct perf_sampler_settings *set)
            !(set->events.count && set->events.items[0].of_everyone);
 }
 
+/* Whether the kernel samples each occurrence of the event, however many there are. */
+static bool is_unrated(const struct record_event *e)
+{
+    return e->period && !e->rate && e->maker == EVENT_MAKER_KERNEL;
+}
+
 static uint32_t dump_size_of(const struct perf_sampler_settings *set,
                              const struct record_event *e)
 {
-    bool own =
-        e->period && !e->rate && e->maker == EVENT_MAKER_KERNEL && set->unrated_dump_size;
+    bool own = is_unrated(e) && set->unrated_dump_size;
     uint32_t size = own ? set->unrated_dump_size : set->dump_size;
     return e->dump_most && e->dump_most < size ? e->dump_most : size;
 }
@@ -285,6 +293,13 @@ static bool find_leader(const struct perf_sampler *s, size_t event, int64_t tid,
     return *fd >= 0;
 }
 
+/* A counter in a group cannot be replaced alone. */
+static bool can_be_shortened(const struct perf_sampler *s, size_t event)
+{
+    const struct record_event *e = &s->settings->events.items[event];
+    return is_unrated(e) && !e->group && s->attrs[event].stack_size > DUMP_LIMIT;
+}
+
 /* If a program or counters of all threads collect the samples, the counter of the targets counts
  * nothing. */
 static struct perf_attr attr_to_open(const struct perf_sampler *s, size_t event,
@@ -301,6 +316,8 @@ static struct perf_attr attr_to_open(const struct perf_sampler *s, size_t event,
         attr.flags &= ~(TRACKING | PERF_FLAG_INHERIT | PERF_FLAG_ENABLE_ON_EXEC);
         attr.flags |= PERF_FLAG_EXCLUDE_IDLE;
     }
+    if (s->dump_limit && tid == OS_ANY_THREAD && can_be_shortened(s, event))
+        attr.stack_size = s->dump_limit;
     return attr;
 }
 
@@ -407,7 +424,28 @@ static bool has_ended(const struct perf_sampler *s, int fd)
     return fd == -ESRCH && (s->settings->targets.tid_count > 1 || s->counter_count > 0);
 }
 
-/* Opens a counter, and redirects its records into its CPU's ring. */
+/* Connects an open counter to programs, its filter, and the ring of its CPU. */
+static bool connect_counter(struct perf_sampler *s, const struct perf_counter_open *c,
+                            struct error *err)
+{
+    if (!connect_maker(s, c->event, c->cpu, c->fd, err))
+        return false;
+    if (!attach_observer(s, c->event, c->tid, c->fd))
+        return error_set(err, "the kernel cannot run a program at this event: %s",
+                         strerror(errno));
+    const char *filter = s->settings->events.items[c->event].filter;
+    if (filter && !os_perf_filter(c->fd, filter))
+        return record_refusal_filter(s->settings, c->event, errno, err);
+    struct perf_sampler_ring *ring = ring_of(s, c->cpu);
+    if (!os_perf_redirect(c->fd, ring->owner))
+        return error_set(err, "a counter cannot share its CPU's ring: %s",
+                         strerror(errno));
+    if (ring->counter < 0)
+        ring->counter = c->fd;
+    return true;
+}
+
+/* Opens a counter, whose records go to the ring of its CPU. */
 static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint32_t cpu,
                         struct error *err)
 {
@@ -422,22 +460,10 @@ static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint3
                          : 0;
         return record_refusal(s->settings, event, -fd, err);
     }
-    s->counters[s->counter_count++] =
-        (struct perf_counter_open){fd, (uint32_t)event, cpu, tid};
-    if (!connect_maker(s, event, cpu, fd, err))
+    struct perf_counter_open *c = &s->counters[s->counter_count++];
+    *c = (struct perf_counter_open){fd, (uint32_t)event, cpu, tid};
+    if (!connect_counter(s, c, err))
         return false;
-    if (!attach_observer(s, event, tid, fd))
-        return error_set(err, "the kernel cannot run a program at this event: %s",
-                         strerror(errno));
-    const char *filter = s->settings->events.items[event].filter;
-    if (filter && !os_perf_filter(fd, filter))
-        return record_refusal_filter(s->settings, event, errno, err);
-    struct perf_sampler_ring *ring = ring_of(s, cpu);
-    if (!os_perf_redirect(fd, ring->owner))
-        return error_set(err, "a counter cannot share its CPU's ring: %s",
-                         strerror(errno));
-    if (ring->counter < 0)
-        ring->counter = fd;
     /* to learn that the target has ended: a counter of all threads never hangs up */
     return tid == OS_ANY_THREAD || os_wait_add(s->wait, fd, err);
 }
@@ -620,7 +646,9 @@ void perf_sampler_close(struct perf_sampler *s)
     free(s->rings);
     free(s->heap);
     free(s->counters);
-    *s = (struct perf_sampler){.of_cpus = s->of_cpus}; /* reports come later */
+    *s = (struct perf_sampler){.of_cpus = s->of_cpus, /* reports come later */
+                               .dump_limit = s->dump_limit,
+                               .dumps_limited = s->dumps_limited};
 }
 
 bool perf_sampler_has(const struct record_event *event)
@@ -729,17 +757,17 @@ void perf_sampler_drain(struct perf_sampler *s, const struct record_sink *to)
         end_round(s, to);
 }
 
-static uint64_t lost_by(const struct perf_sampler *s, size_t counter)
+static uint64_t lost_by(int counter)
 {
     struct os_perf_state state;
-    return os_perf_read(s->counters[counter].fd, &state) ? state.lost : 0;
+    return os_perf_read(counter, &state) ? state.lost : 0;
 }
 
 uint64_t perf_sampler_lost(const struct perf_sampler *s)
 {
     uint64_t all = s->lost_by_closed;
     for (size_t i = 0; i < s->counter_count; i++)
-        all += lost_by(s, i);
+        all += lost_by(s->counters[i].fd);
     return all;
 }
 
@@ -767,7 +795,7 @@ static void close_cpu(struct perf_sampler *s, uint32_t cpu)
             s->counters[remaining++] = s->counters[i];
             continue;
         }
-        s->lost_by_closed += lost_by(s, i);
+        s->lost_by_closed += lost_by(s->counters[i].fd);
         close_counter(s, i);
     }
     s->counter_count = remaining;
@@ -821,6 +849,46 @@ unsigned perf_sampler_follow_cpus(struct perf_sampler *s)
     }
     free(online);
     return changed;
+}
+
+/* --- More records than expected ----------------------------------------------------- */
+
+/* Replaces a counter by one with shorter dumps. The new one starts before the old one ends: an
+ * occurrence between them is in the recording twice, at the same time, and none is missing. */
+static bool replace_counter(struct perf_sampler *s, size_t i)
+{
+    struct error ignored;
+    struct perf_counter_open *c = &s->counters[i], old = *c;
+    struct perf_sampler_ring *ring = ring_of(s, c->cpu);
+    int fd = open_one(s, c->event, c->tid, c->cpu);
+    if (fd < 0)
+        return false;
+    c->fd = fd;
+    if (!connect_counter(s, c, &ignored) || !os_perf_enable(fd)) {
+        c->fd = old.fd;
+        close(fd);
+        return false;
+    }
+    if (ring->counter == old.fd)
+        ring->counter = fd;
+    s->lost_by_closed += lost_by(old.fd);
+    close(old.fd);
+    return true;
+}
+
+bool perf_sampler_limit_dumps(struct perf_sampler *s)
+{
+    bool any = false;
+    if (s->dump_limit || !s->enabled || !record_stacks_dumped(s->settings->stacks) ||
+        !ring_copier_was_late(&s->copier))
+        return false;
+    s->dump_limit = DUMP_LIMIT;
+    for (size_t i = 0; i < s->counter_count; i++)
+        if (s->counters[i].tid == OS_ANY_THREAD &&
+            can_be_shortened(s, s->counters[i].event))
+            any |= replace_counter(s, i);
+    s->dumps_limited = any;
+    return any;
 }
 
 size_t perf_sampler_members(const struct perf_sampler *s, size_t event)

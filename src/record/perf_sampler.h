@@ -118,6 +118,8 @@ struct perf_sampler {
     uint32_t split; /* groups, by bits, whose events this machine cannot count at once */
     uint32_t
         refused; /* the group of the event that the kernel refused because of its group; or 0 */
+    uint32_t dump_limit;  /* perf_sampler_limit_dumps; 0: none */
+    bool dumps_limited;   /* there are counters that it applies to */
     bool locked_too_much; /* the rings need more locked memory than this user may have */
 
     /* The kernel starts the clock of each new thread with a whole period: a thread that runs for
@@ -171,6 +173,11 @@ uint64_t perf_sampler_lost(const struct perf_sampler *s);
 /* If all threads are recorded: opens counters of CPUs that came online, closes those of CPUs that
  * went offline. Returns the number of such CPUs. */
 unsigned perf_sampler_follow_cpus(struct perf_sampler *s);
+
+/* If a ring was nearly full: the counters of all threads that sample each occurrence of an event,
+ * such as context switches, dump only the innermost bytes of stacks from now on, so that more records
+ * fit into the rings. True if there are such counters; they were replaced then. */
+bool perf_sampler_limit_dumps(struct perf_sampler *s);
 
 /* How many other events are counted in the group that this one leads; 0: none. */
 size_t perf_sampler_members(const struct perf_sampler *s, size_t event);

@@ -230,6 +230,8 @@ static bool copy_all(struct ring_copier *c)
     for (struct copied_ring *r = c->rings; r; r = r->next) {
         struct str record;
         os_perf_ring_begin(&r->ring);
+        if (os_perf_ring_pending(&r->ring) > r->ring.size / 2)
+            __atomic_store_n(&c->late, true, __ATOMIC_RELAXED);
         while (os_perf_ring_peek(&r->ring, &record)) {
             copy_record(c, r, record);
             os_perf_ring_consume(&r->ring, record);

@@ -51,6 +51,7 @@ struct ring_copier {
     struct ring_copier_counts counts;
     int32_t reader;    /* thread ID */
     bool filling;      /* the queues fill up; atomic */
+    bool late;         /* a ring was more than half full; atomic */
     bool reader_first; /* it has real-time priority */
     bool no_more;      /* the counters have ended */
     bool ends;
@@ -94,6 +95,13 @@ static inline int ring_copier_rings_fd(const struct ring_copier *c)
 static inline bool ring_copier_is_filling(const struct ring_copier *c)
 {
     return __atomic_load_n(&c->filling, __ATOMIC_RELAXED);
+}
+
+/* Whether a ring was more than half full when it was copied: the kernel writes so fast that a short
+ * delay of the thread would lose records. */
+static inline bool ring_copier_was_late(const struct ring_copier *c)
+{
+    return __atomic_load_n(&c->late, __ATOMIC_RELAXED);
 }
 
 /* Starts a pass: it gives all records that are in the rings now. */

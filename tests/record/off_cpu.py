@@ -7,6 +7,7 @@ import collections
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -207,6 +208,58 @@ def check_still_waiting(report, folder):
                   f"{shell_waits / 1e9} s of {took / 1e9}; {long}")
 
 
+# Each line from the test makes 300 waits on one CPU: as many dumps as half a ring has room for.
+BURSTS = """import os, sys, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+for line in sys.stdin:
+    for i in range(300):
+        time.sleep(1e-4)
+    print("done", flush=True)
+"""
+
+
+def burst(load):
+    load.stdin.write(b"go\n")
+    load.stdin.flush()
+    load.stdout.readline()
+
+
+def check_limited_dumps(report, folder):
+    """A ring that is more than half full: dumps are shorter from then on, and each wait before,
+    during and after that is in the recording once."""
+    path = os.path.join(folder, "limited.data")
+    load = subprocess.Popen([sys.executable, "-c", BURSTS], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE)
+    recorder = subprocess.Popen([tap.STOKE, "record", "-a", "--off-cpu", "-g", "auto", "-o", path],
+                                stderr=subprocess.PIPE)
+    try:
+        while not os.path.exists(path):
+            time.sleep(0.01)
+        burst(load)
+        recorder.send_signal(signal.SIGSTOP)
+        burst(load)
+        recorder.send_signal(signal.SIGCONT)
+        for _ in range(3):
+            time.sleep(0.1)
+            burst(load)
+    finally:
+        recorder.send_signal(signal.SIGCONT)
+        recorder.send_signal(signal.SIGINT)
+        message = recorder.communicate()[1].decode()
+        load.kill()
+        load.wait()
+    waits = tap.output([tap.STOKE, "script", "-q", "-G", "--event", "off-cpu", "--pid",
+                        str(load.pid), "-F", "tid,time", path]).splitlines()
+    sleeps = len(waits)
+    fault = "" if "were limited to 4096 bytes" in message else "no limit is reported; "
+    if "were lost" not in message and not 1500 <= sleeps < 1600:
+        fault += f"{sleeps} waits"
+    if len(set(waits)) < sleeps:
+        fault += f"{sleeps - len(set(waits))} waits are in it twice"
+    report.result(f"a ring that is nearly full: shorter dumps, {sleeps} waits of 1500 and a few",
+                  fault and fault + message)
+
+
 def mount_tracefs():
     """Runs this test again with a tracefs of its own, if the machine has none mounted."""
     mount = "mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null; exec \"$@\""
@@ -245,6 +298,7 @@ def main():
         if os.path.exists("/sys/kernel/tracing/events/sched/sched_waking/id"):
             check_wakers(report, folder)
         check_still_waiting(report, folder)
+        check_limited_dumps(report, folder)
     finally:
         shutil.rmtree(folder)
     report.done()

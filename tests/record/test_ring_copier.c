@@ -159,6 +159,7 @@ static void a_dump_has_only_its_content(void **state)
     assert_int_equal(seen.samples, 1000);
     assert_int_equal(seen.dumped, DUMP / 2);
     assert_int_equal(copier.bytes, 0);
+    assert_false(ring_copier_was_late(&copier));
     assert_int_equal(ring_copier_counts(&copier).shortened, 0);
     close_kernel(&k);
     ring_copier_deinit(&copier);
@@ -173,8 +174,9 @@ static void what_is_not_consumed_comes_again(void **state)
     begin_test(8 << 20);
     open_kernel(&k);
     for (uint64_t i = 1; i <= 300; i++)
-        write_sample(&k, i);
+        write_sample(&k, i); /* more than half of the ring */
     ring_copier_begin(&copier);
+    assert_true(ring_copier_was_late(&copier));
     assert_true(ring_copier_peek(k.ring, &first));
     write_sample(&k, 301); /* after the start of the pass */
     ring_copier_release(&copier);

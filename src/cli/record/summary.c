@@ -167,6 +167,11 @@ static void print_losses(const struct record_report *r)
                      "disk, or a busy machine): outer frames of these stacks may be "
                      "missing",
                      (unsigned long long)l->short_dumps);
+    if (l->dump_limit)
+        message_note("stack dumps of context switches and other events without a rate "
+                     "were limited to %u bytes, because there were too many for the "
+                     "rings: outer frames of these stacks may be missing",
+                     l->dump_limit);
 }
 
 static void print_cautions(const struct record_report *r)
