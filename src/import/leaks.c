@@ -19,12 +19,12 @@
  *   READ of size 4 at 0x6020 thread T0
  *       #0 0x5638d03771b0 in bad /srv/a.c:7
  *
- * An error counts once, with its first stack, which is where it happened. The others, such as that of
+ * valgrind's XML (--xml=yes) has the same texts: leaks_xml.c. An error counts once, with its first stack, which is where it happened. The others, such as that of
  * the allocation, are omitted. Memory that is still reachable is an event of its own. The label "kind" is how it was lost. What
  * a lost block points to is lost indirectly: memcheck counts it in the record of that block, and again
  * in records of its own if they are requested (--show-leak-kinds=all). Then only these count. */
+#include "import/leaks.h"
 #include "base/array.h"
-#include "import/stacktext.h"
 #include "import/valgrind_frame.h"
 #include "model/sample_labels.h"
 
@@ -362,11 +362,55 @@ static void leak_finish(struct stacktext *t)
         add_sample(r, &r->errors.items[i], STR("errors"), UNIT_COUNT, 1);
 }
 
+void leaks_begin(struct stacktext *t, struct str text)
+{
+    struct leak_reader *r = (struct leak_reader *)t;
+    end_record(r);
+    if (!take_memcheck_head(r, text))
+        set_title(r, text);
+}
+
+void leaks_frame(struct stacktext *t, struct str text)
+{
+    struct leak_reader *r = (struct leak_reader *)t;
+    if (!r->in_record && r->title.len)
+        begin_error(r);
+    if (r->in_record)
+        take_memcheck_frame(r, text);
+}
+
+void leaks_end(struct stacktext *t)
+{
+    end_record((struct leak_reader *)t);
+}
+
+static bool is_xml(struct str head)
+{
+    return str_starts(head, STR("<?xml")) && str_has(head, STR("<valgrindoutput>")) &&
+           str_has(head, STR("<protocoltool>memcheck</protocoltool>"));
+}
+
+static bool read_xml(struct leak_reader *r, struct source *in,
+                     const struct import_options *options, struct builder *b,
+                     struct error *err)
+{
+    uint64_t before = b->profile->facts.samples;
+    bool damaged = false;
+    bool opened = stacktext_open(&r->t, options, b, err);
+    bool ok = opened && leaks_read_xml(&r->t, in, &damaged, err);
+    stacktext_close(&r->t, ok);
+    return ok && (!damaged || b->profile->facts.samples > before);
+}
+
 static bool leak_read(struct source *in, const struct import_options *options,
                       struct builder *b, struct error *err)
 {
     struct leak_reader r = {
         .t = {.weight = 1, .finish = leak_finish}, .above = STR(""), .title = STR("")};
+    if (!source_peek(in, IMPORT_HEAD_SIZE, err))
+        return false;
+    if (is_xml(str_head(str_span(in->begin, in->end), IMPORT_HEAD_SIZE)))
+        return read_xml(&r, in, options, b, err);
     return stacktext_read(&r.t, in, options, b, leak_line, err);
 }
 
@@ -382,13 +426,13 @@ static int leak_probe(struct str head)
                      str_has(head, STR("ERROR: AddressSanitizer: ")) ||
                      str_has(head, STR("WARNING: ThreadSanitizer: ")) ||
                      str_has(head, STR("WARNING: MemorySanitizer: "));
-    return is_memcheck || has_leaks ? 92 : 0;
+    return is_xml(head) ? 95 : is_memcheck || has_leaks ? 92 : 0;
 }
 
 const struct importer import_leaks = {
     .name = "leaks",
     .suffixes = "memcheck,lsan",
-    .summary = "leaks and errors of valgrind's memcheck and the sanitizers of compilers",
+    .summary = "leaks and errors of valgrind's memcheck (text, XML) and of sanitizers",
     .empty = "the report has no leaks or errors with stacks; valgrind lists leaks with "
              "--leak-check=full",
     .counts_all = true,
