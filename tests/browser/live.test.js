@@ -112,6 +112,14 @@ module.exports = (test) => {
         assert.ok(await inView(), "the tab of a linked panel is in view");
         await linked.locator(".tabs").evaluate((one) => { one.scrollLeft = 0; });
         assert.ok(!(await inView()), "the tabs scroll");
+        await until(linked, () => window.stoke.live.processes.length > 0);
+        const cpu = await linked.locator(".processes thead th", { hasText: "CPU" }).boundingBox();
+        assert.ok(cpu.x >= 0 && cpu.x + cpu.width <= 390, `the CPU time of processes is in view: ${JSON.stringify(cpu)}`);
+        await linked.getByRole("tab", { name: "CPU", exact: true }).click();
+        const idle = linked.locator(".live-panel th", { hasText: "idle" });
+        await idle.waitFor();
+        const { x, width } = await idle.boundingBox();
+        assert.ok(x + width <= 390, `all parts of the CPUs' time are in view: ${x}, ${width}`);
     });
 
     test("notes are written, shown as marks, and removed, if requests need a token", async (bench) => {

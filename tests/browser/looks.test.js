@@ -744,6 +744,15 @@ module.exports = (test) => {
         }
     });
 
+    test("a tap leaves no control as if a pointer were over it", async (bench) => {
+        const page = await report(bench, processes(), "x.perf", { viewport: PHONE, hasTouch: true, isMobile: true });
+        for (const name of ["Call graph", "Summary"])
+            await page.getByRole("tab", { name }).tap();
+        await settle(page);
+        const grounds = await page.getByRole("tab").evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor));
+        assert.deepEqual([...new Set(grounds)], ["rgba(0, 0, 0, 0)"]);
+    });
+
     test("on a telephone, the call graph has one line of settings", async (bench) => {
         const page = await report(bench, processes(), "x.perf", { viewport: PHONE, convert: ["--with-callgraph"] });
         await key(page, VIEWS.graph);
