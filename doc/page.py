@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a manual page from its source: page.py STOKE SCDOC SOURCE OUTPUT PLUGIN
 
-The source is scdoc. A line that consists of one of these words is replaced by data from stoke's
-tables: @OPTIONS@ the options of the command, @TOOLS@ what becomes of the options of other tools
-(tools.tsv), @COMMANDS@ the commands, @READ@ and @WRITTEN@ the formats. @PLUGIN@ is the path of the installed plugin for QEMU. If SCDOC is "-", the source with
+The source is scdoc. @SUMMARY@ is replaced by what the command does. A line that consists of one of
+these words is replaced by data from stoke's tables: @OPTIONS@ the options of the command, @TOOLS@
+what becomes of the options of other tools (tools.tsv), @COMMANDS@ the commands, @READ@ and @WRITTEN@
+the formats. @PLUGIN@ is the path of the installed plugin for QEMU. If SCDOC is "-", the source with
 these data is written."""
 
 import csv
@@ -85,6 +86,9 @@ def fill_in(stoke, source, plugin):
     with open(source, encoding="utf-8") as file:
         text = file.read().replace("@PLUGIN@", plugin)
     command = re.match(r"(?:stoke-)?(\w+)\(", text)[1]
+    if "@SUMMARY@" in text:
+        summary = re.search(rf"^  {command} +(.*)$", ask(stoke), re.MULTILINE)[1]
+        text = text.replace("@SUMMARY@", escape(summary))
     if "@OPTIONS@" in text:
         text = text.replace("@OPTIONS@", ask(stoke, "--man", command).rstrip())
     if "@TOOLS@" in text:

@@ -232,7 +232,7 @@ static int heap_run(void *settings, int word_count, char **words)
 
 const struct command command_heap = {
     .name = "heap",
-    .summary = "records where a program allocates memory",
+    .summary = "record where a program allocates memory",
     .usage = "[OPTION...] [-p PID | [--] COMMAND...]",
     .examples = "  stoke heap ./program\n"
                 "  stoke heap -p 412 --duration 10\n"

@@ -549,7 +549,7 @@ static const struct record_command_settings record_defaults = {
 
 const struct command command_record = {
     .name = "record",
-    .summary = "samples what runs on this machine",
+    .summary = "record stacks of what runs on this machine",
     .usage = "[OPTION...] [--] COMMAND...",
     .examples = "  stoke record ./program\n"
                 "  stoke record -a --duration 10 -o out.svg\n"

@@ -209,7 +209,7 @@ static const struct script_settings script_defaults = {.fields = SCRIPT_FIELDS_D
 
 const struct command command_script = {
     .name = "script",
-    .summary = "the samples of a recording as text, one by one",
+    .summary = "print the samples of a recording one by one",
     .usage = "[OPTION...] [FILE...]",
     .examples = "  stoke script | less\n"
                 "  stoke script -F comm,tid,time,event,ip,sym perf.data\n"

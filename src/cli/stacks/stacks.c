@@ -97,7 +97,7 @@ static int stacks_run(void *settings, int file_count, char **files)
 
 const struct command command_stacks = {
     .name = "stacks",
-    .summary = "stacks of all threads of a process or core, with Python names",
+    .summary = "print the stacks of all threads of a process or core file",
     .usage = "[OPTION...] PID|CORE",
     .examples = "  stoke stacks 1234\n"
                 "  stoke stacks --native no $(pgrep -n python3)\n"

@@ -370,7 +370,7 @@ static int stat_run(void *settings, int word_count, char **words)
 
 const struct command command_stat = {
     .name = "stat",
-    .summary = "counts events while a command runs",
+    .summary = "count events while a command runs",
     .usage = "[OPTION...] [[--] COMMAND...]",
     .examples = "  stoke stat ./program\n"
                 "  stoke stat -r 10 -e cycles,instructions ./program\n"

@@ -373,7 +373,7 @@ static const struct top_settings top_defaults = {
 
 const struct command command_top = {
     .name = "top",
-    .summary = "which functions and processes run now: a table or a flame graph",
+    .summary = "show which functions and processes run now",
     .usage = "[OPTION...]",
     .examples = "  stoke top\n"
                 "  stoke top -p 412 -F 999\n"

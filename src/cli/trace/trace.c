@@ -160,7 +160,7 @@ static int trace_run(void *settings, int file_count, char **files)
 
 const struct command command_trace = {
     .name = "trace",
-    .summary = "instruction traces of RISC-V cores to stacks",
+    .summary = "convert instruction traces of RISC-V cores to stacks",
     .usage = "[OPTION...] TRACEFILE... --dwarf BINARY [-o OUT]",
     .examples = "  stoke trace TRACEFILE-C0 --dwarf br-base-bin-dwarf -o out.svg\n"
                 "  stoke trace TRACEFILE-C* --dwarf br-base-bin-dwarf --user prog -o "
