@@ -19,9 +19,11 @@
  *   READ of size 4 at 0x6020 thread T0
  *       #0 0x5638d03771b0 in bad /srv/a.c:7
  *
- * valgrind's XML (--xml=yes) has the same texts: leaks_xml.c. An error counts once, with its first stack, which is where it happened. The others, such as that of
- * the allocation, are omitted. Memory that is still reachable is an event of its own. The label "kind" is how it was lost. What
- * a lost block points to is lost indirectly: memcheck counts it in the record of that block, and again
+ * valgrind's XML (--xml=yes) has the same texts: leaks_xml.c. An error counts once, with its first
+ * stack, which is where it happened. The others, such as that of the allocation, are omitted.
+ *
+ * Memory that is still reachable is an event of its own. The label "kind" is how it was lost. What a
+ * lost block points to is lost indirectly: memcheck counts it in the record of that block, and again
  * in records of its own if they are requested (--show-leak-kinds=all). Then only these count. */
 #include "import/leaks.h"
 #include "base/array.h"
