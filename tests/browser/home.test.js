@@ -201,7 +201,6 @@ module.exports = (test) => {
         assert.equal(await page.getByLabel("Event").isEnabled(), false);
         assert.equal(await page.getByRole("radio", { name: "999" }).isEnabled(), false);
         await page.getByLabel("Seconds; 0").fill("2");
-        await page.getByLabel("Seconds; 0").press("Tab");
         await page.waitForFunction((pid) => new RegExp(`^stoke heap -o [\\w.-]+\\.stoke --duration 2 -p ${pid}$`).test(document.querySelector(".line-of").textContent), child.pid);
         await page.locator(".record").click();
         await page.waitForURL(/\/view\//); /* the recording is opened */

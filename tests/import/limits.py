@@ -302,7 +302,7 @@ def test_bombs(tap, folder):
 # Processor seconds: a bomb takes at most this time, and at most this factor of a plain file.
 # Unlimited work takes minutes.
 TIMES = 6
-MORE_SECONDS = 3
+MORE_SECONDS = 10
 
 
 def seconds_of(path):

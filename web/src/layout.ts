@@ -89,15 +89,31 @@ export function canLayOut(): boolean {
 }
 
 const PATIENCE = 30_000; /* ms */
+const PATIENCE_REPLACED = 3_000; /* of a layout when a newer one waits */
 
 export class Layouter {
     private worker: Worker | null = null;
     private next = 1;
+    private newest = 0;
+    private running: Promise<unknown> | null = null;
     private stop: (() => void) | null = null;
 
-    /* Cancels an earlier request. */
+    /* Waits for an earlier request, because Graphviz would have to be loaded again, but not for long.
+     * Of several that wait, only the newest is done. The others fail with an empty message. */
     async layOut(boxes: Size[], arrows: Arrow[]): Promise<Layout> {
-        this.stop?.();
+        const request = ++this.newest;
+        const timer = setTimeout(() => request === this.newest && this.stop?.(), PATIENCE_REPLACED);
+        while (this.running && request === this.newest)
+            await this.running;
+        clearTimeout(timer);
+        if (request !== this.newest)
+            throw new Error("");
+        const layout = this.layOutNow(boxes, arrows);
+        this.running = layout.then(() => null, () => null).then(() => { this.running = null; });
+        return layout;
+    }
+
+    private async layOutNow(boxes: Size[], arrows: Arrow[]): Promise<Layout> {
         const worker = this.worker ?? this.begin();
         const id = this.next++;
         const plain = await new Promise<string>((resolve, reject) => {
@@ -135,6 +151,7 @@ export class Layouter {
     }
 
     dispose(): void {
+        this.newest++;
         this.stop?.();
         this.worker?.terminate();
         this.worker = null;

@@ -205,7 +205,7 @@ static int annotate_run(void *settings, int file_count, char **files)
 
 const struct command command_annotate = {
     .name = "annotate",
-    .summary = "show where in a function the time is, by line and by instruction",
+    .summary = "show where in a function the time is, by line and instruction",
     .usage = "[OPTION...] [FUNCTION [FILE...]]",
     .examples = "  stoke annotate               # the heaviest functions of ./perf.data\n"
                 "  stoke annotate compress\n"

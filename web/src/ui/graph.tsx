@@ -305,7 +305,7 @@ function useGraph(app: App): [Drawn | null, GraphInfo | null, string] {
             const pen = document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
             const boxes = got.functions.map(({ function: f }) => sizeOf(pen, linesOf(f, total, baseTotal)));
             const layout = await layouter.layOut(boxes, arrowsOf(got, total));
-            if (stale)
+            if (stale && !app.live) /* the live page changes while a layout runs: a late one is shown */
                 return;
             placed.current = key;
             setWhy("");

@@ -26,6 +26,21 @@ const STACKS = [["auto", "Automatic"], ["fp", "Frame ptr"], ["dwarf", "DWARF"]] 
 const DURATIONS = [[10, "10 s"], [60, "1 min"], [0, "Until stop"]] as const;
 const TARGETS = [["command", "Command"], ["pids", "Running process"], ["machine", "Whole machine"]] as const;
 
+/* The text is what the user typed until the field is left: the page is drawn again meanwhile. */
+function Seconds({ value, onChange }: { value: number; onChange: (value: number) => void }) {
+    const [text, setText] = useState<string | null>(null);
+    const type = (typed: string): void => {
+        setText(typed);
+        onChange(Math.min(86400, Math.max(0, Number(typed) || 0)));
+    };
+    return (
+        <label class="faint">
+            <input type="number" class="seconds" min="0" max="86400" step="any" aria-label="Seconds; 0: until it is stopped" value={text ?? value}
+                onInput={(event) => type(event.currentTarget.value)} onBlur={() => setText(null)} /> s
+        </label>
+    );
+}
+
 function Choice<T extends string | number>({ label, name, choices, value, onChoice, disabled = false }:
     { label: string; name: string; choices: readonly (readonly [T, string])[]; value: T; onChoice: (value: T) => void; disabled?: boolean }) {
     return (
@@ -196,8 +211,7 @@ function Options({ app, home }: { app: App; home: Home }) {
             <Field label="Stacks"><Choice label="Stacks" name="stacks" disabled={alone} choices={STACKS} value={settings.stacks} onChoice={(stacks) => set({ stacks })} /></Field>
             <Field label="Duration">
                 <Choice label="Duration" name="duration" choices={DURATIONS} value={settings.duration} onChoice={(duration) => set({ duration })} />
-                <label class="faint"><input type="number" class="seconds" min="0" max="86400" step="any" aria-label="Seconds; 0: until it is stopped" value={settings.duration}
-                    onChange={(event) => set({ duration: Math.min(86400, Math.max(0, Number(event.currentTarget.value) || 0)) })} /> s</label>
+                <Seconds value={settings.duration} onChange={(duration) => set({ duration })} />
             </Field>
             <Field label={alone ? "Only" : "Also"}>
                 <div>

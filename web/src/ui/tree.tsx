@@ -43,7 +43,8 @@ function unfoldedAlong(levels: TreeRow[][], way: number[]): Line[] {
 /* The tree with the selected function; without one, or if it is in too deep a stack, with the
  * heaviest. */
 async function opening(app: App, kind: Chart): Promise<[Line[], number]> {
-    const { way, levels } = await app.core.way(kind, app.chosen?.label ?? 0);
+    const selected = app.chosen?.label;
+    const { way, levels } = selected ? await app.core.way(kind, selected) : { way: [], levels: [] };
     if (!way.length)
         return [unfolded(await app.core.heaviest(kind, 0), 0), 0];
     const lines = unfoldedAlong(levels, way);
