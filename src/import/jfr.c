@@ -19,6 +19,7 @@
 #include "base/output.h"
 #include "base/utf8.h"
 #include "import/importer.h"
+#include "import/jfr_events.h"
 
 #define CHUNK_HEAD 68
 #define NESTED_MAX 24 /* nested values */
@@ -66,22 +67,6 @@ static const struct {
     {"", "eventThread", EVENT_THREAD},
     {"", "stackTrace", EVENT_TRACE},
 };
-
-/* The events that are samples. The first kind that occurs is shown first. */
-static const struct sampled {
-    const char *class, *event, *weight; /* field of the weight; NULL: each is 1 */
-    enum unit unit;
-} sampled[] = {
-    {"jdk.ExecutionSample", "cpu", NULL, UNIT_COUNT},
-    {"profiler.WallClockSample", "wall", "samples", UNIT_COUNT},
-    {"jdk.NativeMethodSample", "native", NULL, UNIT_COUNT},
-    {"jdk.ObjectAllocationSample", "allocated", "weight", UNIT_BYTES},
-    {"jdk.ObjectAllocationInNewTLAB", "allocated", "tlabSize", UNIT_BYTES},
-    {"jdk.ObjectAllocationOutsideTLAB", "allocated", "allocationSize", UNIT_BYTES},
-    {"jdk.JavaMonitorEnter", "lock", "duration", UNIT_NANOSECONDS},
-    {"jdk.ThreadPark", "park", "duration", UNIT_NANOSECONDS},
-};
-#define SAMPLED_COUNT (sizeof sampled / sizeof *sampled)
 
 enum base_type {
     TYPE_OBJECT,
@@ -293,8 +278,8 @@ static void add_class(struct jfr *r, uint64_t id, struct str name)
         return;
     r->classes = classes;
     struct class c = {.name = name, .type = type_of(name), .kind = kind_of(name)};
-    for (uint32_t i = 0; i < SAMPLED_COUNT; i++)
-        if (str_equal(name, str_of(sampled[i].class))) {
+    for (uint32_t i = 0; i < JFR_EVENT_COUNT; i++)
+        if (str_equal(name, str_of(jfr_events[i].class))) {
             c.kind = KIND_EVENT;
             c.sampled = i + 1;
         }
@@ -304,8 +289,8 @@ static void add_class(struct jfr *r, uint64_t id, struct str name)
 
 static enum role role_of(const struct class *c, struct str field)
 {
-    if (c->sampled && sampled[c->sampled - 1].weight &&
-        str_equal(field, str_of(sampled[c->sampled - 1].weight)))
+    if (c->sampled && jfr_events[c->sampled - 1].weight &&
+        str_equal(field, str_of(jfr_events[c->sampled - 1].weight)))
         return EVENT_WEIGHT;
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
         bool event = !roles[i].class[0] && c->kind == KIND_EVENT;
@@ -666,7 +651,7 @@ static thread_id thread_of(struct jfr *r, uint64_t key)
     return builder_thread(r->b, ID_NONE, t->tid, profile_string(r->b->profile, t->name));
 }
 
-static void add_sample(struct jfr *r, const struct sampled *s)
+static void add_sample(struct jfr *r, const struct jfr_event *s)
 {
     struct facts *facts = &r->b->profile->facts;
     stack_id stack = stack_of(r, r->values[EVENT_TRACE]);
@@ -718,7 +703,7 @@ static void read_events(struct jfr *r, bool checkpoints, uint32_t kind)
             take_value(r, (uint32_t) * class);
             r->frame_count = r->first_frame;
             if (!r->in.failed)
-                add_sample(r, &sampled[kind - 1]);
+                add_sample(r, &jfr_events[kind - 1]);
         }
         if (r->in.failed)
             warn(r, "an event that does not match its class");
@@ -768,7 +753,7 @@ static void read_chunk(struct jfr *r, struct str chunk)
         return;
     }
     read_events(r, true, 0);
-    for (uint32_t kind = 1; kind <= SAMPLED_COUNT; kind++)
+    for (uint32_t kind = 1; kind <= JFR_EVENT_COUNT; kind++)
         if (has_class(r, kind))
             read_events(r, false, kind);
 }

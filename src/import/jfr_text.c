@@ -15,25 +15,9 @@
  * Events have the names and weights that they have in the recording (jfr.c). "..." marks a stack of
  * which jfr print omits the outermost frames: it prints 5 of them without --stack-depth. */
 #include "base/array.h"
+#include "import/jfr_events.h"
 #include "import/quantity.h"
 #include "import/stacktext.h"
-
-/* The events with stacks that are read, in the order in which they are shown. */
-static const struct jfr_event {
-    const char *class, *event, *weight; /* field of the weight; NULL: each is 1 */
-    enum unit unit;
-} events[] = {
-    {"jdk.ExecutionSample", "cpu", NULL, UNIT_COUNT},
-    {"jdk.CPUTimeSample", "cpu", NULL, UNIT_COUNT},
-    {"profiler.WallClockSample", "wall", "samples", UNIT_COUNT},
-    {"jdk.NativeMethodSample", "native", NULL, UNIT_COUNT},
-    {"jdk.ObjectAllocationSample", "allocated", "weight", UNIT_BYTES},
-    {"jdk.ObjectAllocationInNewTLAB", "allocated", "tlabSize", UNIT_BYTES},
-    {"jdk.ObjectAllocationOutsideTLAB", "allocated", "allocationSize", UNIT_BYTES},
-    {"jdk.JavaMonitorEnter", "lock", "duration", UNIT_NANOSECONDS},
-    {"jdk.ThreadPark", "park", "duration", UNIT_NANOSECONDS},
-};
-#define EVENT_COUNT (sizeof events / sizeof *events)
 
 struct jfr_sample {
     const struct jfr_event *event;
@@ -53,10 +37,10 @@ struct jfr_text {
 
 static const struct jfr_event *event_of(struct str line)
 {
-    for (size_t i = 0; i < EVENT_COUNT; i++) {
-        struct str class = str_of(events[i].class);
+    for (size_t i = 0; i < JFR_EVENT_COUNT; i++) {
+        struct str class = str_of(jfr_events[i].class);
         if (str_starts(line, class) && str_equal(str_skip(line, class.len), STR(" {")))
-            return &events[i];
+            return &jfr_events[i];
     }
     return NULL;
 }
@@ -197,8 +181,8 @@ static void jfr_text_finish(struct stacktext *t)
     if (r->event)
         stacktext_warn(t, "an event that is truncated at the end", STR(""));
     builder_path_clear(t->b);
-    for (size_t i = 0; i < EVENT_COUNT; i++)
-        add_samples(r, &events[i]);
+    for (size_t i = 0; i < JFR_EVENT_COUNT; i++)
+        add_samples(r, &jfr_events[i]);
 }
 
 static bool jfr_text_read(struct source *in, const struct import_options *options,
