@@ -124,8 +124,9 @@ static const struct exporter *choose_exporter(const struct diff_settings *s,
         error_set(err, "--folded, --svg and tables cannot be combined");
         return NULL;
     }
+    struct str file = s->output ? str_of(s->output) : STR("");
     const struct exporter *e =
-        form ? exporter_named(str_of(form)) : exporter_for_file(str_of(s->output));
+        form ? exporter_named(str_of(form)) : exporter_for_file(file);
     if (!e) {
         error_set(err, "no output format for the file name '%s'", s->output);
         error_hint(err,

@@ -279,9 +279,8 @@ static bool take_page(struct klog_reader *r, struct str text)
         return false;
     if (!r->is_sum)
         begin_amount(r, STR("pages"), UNIT_COUNT, (uint64_t)1 << number);
-    size_t tgid = str_search(rest, STR(" tgid ")), open = str_find(rest, '(');
-    struct str name = str_skip(rest, tgid + 6);
-    open = str_find(name, '(');
+    struct str name = str_skip(rest, str_search(rest, STR(" tgid ")) + 6);
+    size_t open = str_find(name, '(');
     struct str process = str_trim(str_head(name, open));
     name = str_skip(name, open + 1);
     name = str_head(name, str_search(name, STR("), ts ")));
