@@ -68,7 +68,7 @@ static bool check_sort(const struct rows *r, struct error *err)
 {
     if (r->o->rows->group_sort < r->events)
         return true;
-    error_set(err, "--group-sort-idx %u: there is no event of this number",
+    error_set(err, "invalid event number %u for --group-sort-idx",
               r->o->rows->group_sort);
     if (r->events == 1)
         return error_hint(err, "the table has one event; omit the option");

@@ -252,7 +252,7 @@ const char *unit_name(enum unit unit);
 enum event_kind event_kind_of(struct str name, enum unit unit);
 
 /* The event that a view shows without a choice: the first one with a weight, because files list
- * events that they did not measure; "after" of a differential profile. 0: there is no event. */
+ * events that they did not measure; "after" of a differential profile. 0: the profile has no event. */
 event_id profile_default_event(const struct profile *p);
 
 /* The first event of that kind, or 0. */

@@ -71,7 +71,7 @@ status 0 stoke report --group --no-children --sort sym in.txt
 status 0 stoke report --group --group-sort-idx 2 --no-children --sort sym in.txt
 [ "$(first)" = a_main ] || fail "the order is not that of the third event"
 status 1 stoke report --group-sort-idx 3 --no-children --sort sym in.txt
-says '--group-sort-idx 3: there is no event of this number'
+says 'invalid event number 3 for --group-sort-idx'
 says 'try: the table has 3 events: 0 to 2'
 status 1 stoke report --group-sort-idx 1 --event faults in.txt
 says 'the table has one event'
