@@ -39,13 +39,12 @@
 struct klog_reader {
     struct stacktext t; /* first */
     bool in_stack;
-    bool is_plain; /* a stack begins with its first frame, and its amount follows */
-    bool in_head;  /* of a page, before its stack */
-    bool is_sum; /* the weight of the next stack is the sum that page_owner_sort states */
-    bool
-        has_amount; /* weight and event of the current stack are those of a memory report */
-    bool in_file;   /* the stack is from /proc: it has no "Call Trace:" */
-    frame_id leaf; /* that the CPU executed, 0: not known */
+    bool is_plain;   /* a stack begins with its first frame, and its amount follows */
+    bool in_head;    /* of a page, before its stack */
+    bool is_sum;     /* the next stack has the sum that page_owner_sort states */
+    bool has_amount; /* the current stack has weight and event of a memory report */
+    bool in_file;    /* the stack is from /proc: it has no "Call Trace:" */
+    frame_id leaf;   /* that the CPU executed, 0: not known */
 };
 
 /* --- Pieces of lines ---------------------------------------------------------------- */
@@ -370,7 +369,8 @@ static uint64_t take_digits(struct str *text)
 }
 
 /* "/proc/1/stack", "==> /proc/1/task/2/stack <==", "/proc/1/task/2 systemd": what follows the path is
- * left in *text: the name of the thread, or after a colon a frame. False if the text does not begin with a path. */
+ * left in *text: the name of the thread, or after a colon a frame. False if the text does not begin
+ * with a path. */
 static bool take_path(struct klog_reader *r, struct str *text)
 {
     struct str rest = *text, task = STR("/task/"), file = STR("/stack");

@@ -12,9 +12,9 @@ struct record_losses {
     uint64_t by_sources; /* tables of event sources in the kernel were full */
     uint64_t
         short_dumps; /* not lost: stack dumps that are shorter, so that the queues last */
-    uint32_t
-        dump_limit; /* not lost: bytes of the dumps of context switches and the like, since a
-                            ring was nearly full; 0: as requested */
+    /* Not lost: bytes of the dumps of context switches and other events without a rate, since a ring
+     * was more than half full; 0: as requested. */
+    uint32_t dump_limit;
 };
 
 #endif

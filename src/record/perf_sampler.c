@@ -26,7 +26,7 @@
 #define UNRATED_PER_SECOND ((size_t)40000)
 #define DUMPED_PER_SECOND ((size_t)2000)
 
-/* Bytes of a dump, of events without a rate, from the moment on when a ring was nearly full. */
+/* Bytes of a dump of events without a rate, after a ring was more than half full. */
 #define DUMP_LIMIT 4096
 
 /* A round ends after this number of bytes, so that the queues get their space back. */
