@@ -111,8 +111,10 @@ def check_python(folder):
         if (count >= 20000) == expected:
             why += f"{allocator}: {count} allocations\n"
     env = {name: value for name, value in os.environ.items() if name != "PYTHONMALLOC"}
+    # Some hundred times the mean distance of samples: a sample is certain.
+    program = "all = [bytes(1 << 20) for i in range(64)]"
     for allocator in ({}, {"PYTHONMALLOC": "malloc"}):
-        status, _, err = tap.run([tap.STOKE, "record", "--heap", "-o", path, python, "-c", "pass"],
+        status, _, err = tap.run([tap.STOKE, "record", "--heap", "-o", path, python, "-c", program],
                                  env={**env, **allocator})
         if status or (b"PYTHONMALLOC=malloc" in err) != (not allocator):
             why += f"record --heap, {allocator}: status {status}, {err.decode()}\n"

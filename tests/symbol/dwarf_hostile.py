@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Reads DWARF sections of 1 MB that are made to need as much time and memory as possible: units that
-share long data, nested lists, depth. Each must finish within a few seconds and 64 MB, also with a
-sanitizer.
+share long data, nested lists, depth. Each must finish in 64 MB, and in a time that a slow machine has
+with a sanitizer, too: the test is for work that grows with the square of the size.
 
 dwarf_hostile.py LINES: LINES is the program of tests/symbol/lines.c."""
 
@@ -18,7 +18,7 @@ import tap
 
 LINES = sys.argv[1]
 SIZE = 1 << 20
-CPU_SECONDS = 6
+CPU_SECONDS = 20
 MEMORY = 64 << 20
 ADDRESSES = "".join(f"{0x1000 + 7 * i:x}\n" for i in range(9000)).encode()
 
