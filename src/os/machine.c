@@ -231,6 +231,23 @@ size_t os_page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+static void find_switches(void *context, struct str lines)
+{
+    while (lines.len) {
+        struct str line = str_cut(&lines, '\n');
+        if (str_equal(str_cut(&line, ' '), STR("ctxt")))
+            number_parse_u64(line, context);
+    }
+}
+
+uint64_t os_context_switches(void)
+{
+    char room[4096];
+    uint64_t switches = 0;
+    os_read_lines("/proc/stat", room, sizeof room, find_switches, &switches);
+    return switches;
+}
+
 #define PID_MAX_DEFAULT 32768
 #define PID_MAX_LIMIT ((uint64_t)1 << 22)
 

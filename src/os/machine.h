@@ -82,6 +82,9 @@ bool os_random(void *room, size_t size);
 #define OS_RANDOM_TEXT_MAX 65
 bool os_random_text(char *text, size_t size);
 
+/* How often the CPUs have switched threads since the machine started; 0 if that is unknown. */
+uint64_t os_context_switches(void);
+
 /* Process ids are below this. */
 uint32_t os_pid_max(void);
 

@@ -26,8 +26,13 @@
 #define UNRATED_PER_SECOND ((size_t)40000)
 #define DUMPED_PER_SECOND ((size_t)2000)
 
-/* Bytes of a dump of events without a rate, after a ring was more than half full. */
+/* Bytes of a dump of events without a rate, if whole ones are too many for the rings. */
 #define DUMP_LIMIT 4096
+
+/* A ring that lasts for less time than that, ns, is too small: the copying thread may have to wait
+ * for a CPU as long as that. The rate is known after some switches of threads. */
+#define RING_LASTS ((uint64_t)100000000)
+#define SWITCHES_LEAST 1000
 
 /* A round ends after this number of bytes, so that the queues get their space back. */
 #define ROUND_BYTES MB
@@ -607,6 +612,75 @@ static void close_all(struct perf_sampler *s)
     s->ring_count = s->counter_count = 0;
 }
 
+static uint64_t lost_by(int counter)
+{
+    struct os_perf_state state;
+    return os_perf_read(counter, &state) ? state.lost : 0;
+}
+
+/* Replaces a counter by one with shorter dumps. The new one starts before the old one ends: an
+ * occurrence between them is in the recording twice, at the same time, and none is missing. */
+static bool replace_counter(struct perf_sampler *s, size_t i, bool counts)
+{
+    struct error ignored;
+    struct perf_counter_open *c = &s->counters[i], old = *c;
+    struct perf_sampler_ring *ring = ring_of(s, c->cpu);
+    int fd = open_one(s, c->event, c->tid, c->cpu);
+    if (fd < 0)
+        return false;
+    c->fd = fd;
+    if (!connect_counter(s, c, &ignored) || (counts && !os_perf_enable(fd))) {
+        c->fd = old.fd;
+        close(fd);
+        return false;
+    }
+    if (ring->counter == old.fd)
+        ring->counter = fd;
+    s->lost_by_closed += lost_by(old.fd);
+    close(old.fd);
+    return true;
+}
+
+static bool limit_dumps(struct perf_sampler *s, bool counts)
+{
+    bool any = false;
+    s->dump_limit = DUMP_LIMIT;
+    for (size_t i = 0; i < s->counter_count; i++)
+        if (s->counters[i].tid == OS_ANY_THREAD &&
+            can_be_shortened(s, s->counters[i].event))
+            any |= replace_counter(s, i, counts);
+    s->dumps_limited = any;
+    return any;
+}
+
+/* Whether rings with whole dumps of each switch of threads would soon be full. */
+static bool expects_full_rings(const struct perf_sampler *s, uint64_t switches,
+                               uint64_t time)
+{
+    double bytes = (double)switches * s->settings->dump_size;
+    double rings = (double)s->ring_size * (double)s->ring_count;
+    return switches >= SWITCHES_LEAST && bytes / (double)time > rings / RING_LASTS;
+}
+
+static bool open_counters(struct perf_sampler *s, struct error *err)
+{
+    uint64_t switches = os_context_switches(), began = os_clock_monotonic();
+    s->of_cpus = perf_sampler_prefers_cpus(s->settings);
+    os_raise_file_limit();
+    set_attrs(s);
+    while (!open_all(s, err)) {
+        if (!reduce_request(s))
+            return false;
+        close_all(s);
+        set_attrs(s);
+    }
+    if (record_stacks_dumped(s->settings->stacks) &&
+        expects_full_rings(s, os_context_switches() - switches,
+                           os_clock_monotonic() - began + 1))
+        limit_dumps(s, false);
+    return true;
+}
+
 bool perf_sampler_open(struct perf_sampler *s,
                        const struct perf_sampler_settings *settings, struct os_wait *wait,
                        struct error *err)
@@ -622,15 +696,8 @@ bool perf_sampler_open(struct perf_sampler *s,
                           rings > QUEUES_LEAST ? rings : QUEUES_LEAST, err) ||
         !os_wait_watch(wait, ring_copier_fd(&s->copier), err))
         return false;
-    s->of_cpus = perf_sampler_prefers_cpus(settings);
-    os_raise_file_limit();
-    set_attrs(s);
-    while (!open_all(s, err)) {
-        if (!reduce_request(s))
-            return false;
-        close_all(s);
-        set_attrs(s);
-    }
+    if (!open_counters(s, err))
+        return false;
     s->enabled = true;
     /* without the thread, records are copied when they are drained */
     return ring_copier_start(&s->copier, err) ||
@@ -757,12 +824,6 @@ void perf_sampler_drain(struct perf_sampler *s, const struct record_sink *to)
         end_round(s, to);
 }
 
-static uint64_t lost_by(int counter)
-{
-    struct os_perf_state state;
-    return os_perf_read(counter, &state) ? state.lost : 0;
-}
-
 uint64_t perf_sampler_lost(const struct perf_sampler *s)
 {
     uint64_t all = s->lost_by_closed;
@@ -853,42 +914,10 @@ unsigned perf_sampler_follow_cpus(struct perf_sampler *s)
 
 /* --- More records than expected ----------------------------------------------------- */
 
-/* Replaces a counter by one with shorter dumps. The new one starts before the old one ends: an
- * occurrence between them is in the recording twice, at the same time, and none is missing. */
-static bool replace_counter(struct perf_sampler *s, size_t i)
-{
-    struct error ignored;
-    struct perf_counter_open *c = &s->counters[i], old = *c;
-    struct perf_sampler_ring *ring = ring_of(s, c->cpu);
-    int fd = open_one(s, c->event, c->tid, c->cpu);
-    if (fd < 0)
-        return false;
-    c->fd = fd;
-    if (!connect_counter(s, c, &ignored) || !os_perf_enable(fd)) {
-        c->fd = old.fd;
-        close(fd);
-        return false;
-    }
-    if (ring->counter == old.fd)
-        ring->counter = fd;
-    s->lost_by_closed += lost_by(old.fd);
-    close(old.fd);
-    return true;
-}
-
 bool perf_sampler_limit_dumps(struct perf_sampler *s)
 {
-    bool any = false;
-    if (s->dump_limit || !s->enabled || !record_stacks_dumped(s->settings->stacks) ||
-        !ring_copier_was_late(&s->copier))
-        return false;
-    s->dump_limit = DUMP_LIMIT;
-    for (size_t i = 0; i < s->counter_count; i++)
-        if (s->counters[i].tid == OS_ANY_THREAD &&
-            can_be_shortened(s, s->counters[i].event))
-            any |= replace_counter(s, i);
-    s->dumps_limited = any;
-    return any;
+    return !s->dump_limit && s->enabled && record_stacks_dumped(s->settings->stacks) &&
+           ring_copier_was_late(&s->copier) && limit_dumps(s, true);
 }
 
 size_t perf_sampler_members(const struct perf_sampler *s, size_t event)

@@ -174,7 +174,7 @@ uint64_t perf_sampler_lost(const struct perf_sampler *s);
  * went offline. Returns the number of such CPUs. */
 unsigned perf_sampler_follow_cpus(struct perf_sampler *s);
 
-/* If a ring was more than half full: the counters of all threads that sample each occurrence of an event,
+/* If a ring or the queues were more than half full: the counters of all threads that sample each occurrence of an event,
  * such as context switches, dump only the innermost bytes of stacks from now on, so that more records
  * fit into the rings. True if there are such counters; they were replaced then. */
 bool perf_sampler_limit_dumps(struct perf_sampler *s);

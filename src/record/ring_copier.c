@@ -239,6 +239,8 @@ static bool copy_all(struct ring_copier *c)
         }
         os_perf_ring_release(&r->ring);
     }
+    if (c->bytes > c->limit / 2)
+        __atomic_store_n(&c->late, true, __ATOMIC_RELAXED);
     return any;
 }
 

@@ -51,7 +51,7 @@ struct ring_copier {
     struct ring_copier_counts counts;
     int32_t reader;    /* thread ID */
     bool filling;      /* the queues fill up; atomic */
-    bool late;         /* a ring was more than half full; atomic */
+    bool late;         /* as ring_copier_was_late; atomic */
     bool reader_first; /* it has real-time priority */
     bool no_more;      /* the counters have ended */
     bool ends;
@@ -97,8 +97,8 @@ static inline bool ring_copier_is_filling(const struct ring_copier *c)
     return __atomic_load_n(&c->filling, __ATOMIC_RELAXED);
 }
 
-/* Whether a ring was more than half full when it was copied: the kernel writes so fast that a short
- * delay of the thread would lose records. */
+/* Whether a ring was more than half full when it was copied, or the queues were: the kernel writes so
+ * fast that a short delay of the thread, or of the reader, would lose records. */
 static inline bool ring_copier_was_late(const struct ring_copier *c)
 {
     return __atomic_load_n(&c->late, __ATOMIC_RELAXED);
