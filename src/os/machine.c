@@ -248,6 +248,18 @@ uint64_t os_context_switches(void)
     return switches;
 }
 
+/* "0.20 1.18 1.12 2/178 17234" */
+uint64_t os_runnable_threads(void)
+{
+    char room[128];
+    uint64_t threads = 0;
+    struct str text = os_read_text("/proc/loadavg", room, sizeof room);
+    for (int average = 0; average < 3; average++)
+        str_word(&text);
+    number_parse_u64(str_cut(&text, '/'), &threads);
+    return threads;
+}
+
 #define PID_MAX_DEFAULT 32768
 #define PID_MAX_LIMIT ((uint64_t)1 << 22)
 

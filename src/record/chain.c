@@ -5,8 +5,10 @@
 #include "record/interpreters.h"
 #include <stdlib.h>
 
-/* From this number of threads on, a process is read before the counters start. */
+/* From this number of threads on, a process is read before the counters start; from this number of
+ * threads on that wait for each CPU, all processes are. */
 #define CROWDED_THREADS 100
+#define CROWDED_CPU 8
 
 /* --- Counting ---------------------------------------------------------------------- */
 
@@ -84,6 +86,7 @@ static bool prepare_source(struct record_chain *c, size_t id, struct error *err)
     struct event_source_setup setup = {.sampler = &sampler,
                                        .request = &c->settings->sources,
                                        .interval = c->interval,
+                                       .probe = c->settings->probe,
                                        .keeps_dumps = c->settings->keep_dumps};
     c->sources[id] = calloc(1, source->size ? source->size : 1);
     if (!c->sources[id])
@@ -350,8 +353,10 @@ bool record_chain_start(struct record_chain *c, struct record_sink output,
     c->kernel_hidden = !record_tasks_add_kernel(&c->tasks);
     for (size_t i = 0; i < c->settings->pid_count; i++)
         record_tasks_add(&c->tasks, c->settings->pids[i]);
+    c->tasks.probe = c->settings->probe;
+    bool crowded = os_runnable_threads() > (uint64_t)CROWDED_CPU * os_cpus_possible();
     if (c->sampler_settings.targets.everyone)
-        record_tasks_add_crowded(&c->tasks, CROWDED_THREADS);
+        record_tasks_add_crowded(&c->tasks, crowded ? 1 : CROWDED_THREADS);
     return true;
 }
 

@@ -33,6 +33,7 @@ struct record_chain_settings {
     uint64_t interval; /* ns between two calls of record_chain_collect */
     const struct resolve_settings *resolve;
     struct record_jit_maps *jit_maps; /* learns which processes are sampled; or NULL */
+    struct os_process_probe *probe;   /* so that no stage waits for a process; or NULL */
 };
 
 /* What passed to the output. */

@@ -46,6 +46,7 @@ struct event_source_setup {
     const struct event_source_request *request;
     uint64_t interval; /* ns between two calls of drain; a source may reduce it */
     bool keeps_dumps;  /* the recording contains stack dumps, not call chains */
+    struct os_process_probe *probe; /* of the recording; or NULL */
 };
 
 /* What a source reports about a recording. */

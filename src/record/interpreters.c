@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "base/hash.h"
 #include "os/machine.h"
+#include "os/process_probe.h"
 #include "os/timer.h"
 #include "perf/interpreted.h"
 #include "record/event_source.h"
@@ -181,11 +182,12 @@ static void search_runtime(struct record_interpreters *s, struct interpreters_pr
 
 /* Searches if the result may differ from the last one. Without an interpreter, sets when to try
  * again. A search reads the mappings of the process, whose lock a thread without CPU time may
- * hold: samples that arrive meanwhile must not be lost for that. */
+ * hold: samples that arrive meanwhile must not be lost because of that. */
 static void try_runtime(struct record_interpreters *s, struct interpreters_process *p,
                         uint32_t pid)
 {
-    if (s->copier && ring_copier_is_filling(s->copier)) {
+    if ((s->copier && ring_copier_is_filling(s->copier)) ||
+        !os_process_probe_answers(s->probe, pid)) {
         p->retry = os_clock_monotonic() + RETRY_BUSY;
         return;
     }
@@ -764,6 +766,7 @@ static bool prepare(void *state, struct event_source_setup *setup, struct error 
     *s = (struct record_interpreters){.pid_limit = os_pid_max(),
                                       .cpu_count = (uint32_t)os_cpus_possible(),
                                       .only = setup->request->interpreter,
+                                      .probe = setup->probe,
                                       .by_frame_pointers = stacks == RECORD_STACKS_FP,
                                       .of_cpus = setup->sampler->targets.cpus != NULL,
                                       .ended = OUTPUT_BUFFER};

@@ -49,7 +49,8 @@ struct record_interpreters {
     const struct record_layout *layout;
     struct record_sink next;
     const struct ring_copier
-        *copier; /* of the samples; NULL until the counters are open */
+        *copier;                    /* of the samples; NULL until the counters are open */
+    struct os_process_probe *probe; /* or NULL */
     struct interpreters_process **processes; /* by process id */
     uint32_t pid_limit, pid_end;             /* processes[pid_end ...] are not used */
     uint64_t created;                        /* processes so far */

@@ -5,6 +5,7 @@
 #include "os/child.h"
 #include "os/machine.h"
 #include "os/mapping.h"
+#include "os/process_probe.h"
 #include "record/java_map.h"
 #include <stdlib.h>
 
@@ -46,6 +47,8 @@ static int open_map(struct jit_map *j)
 static void check_map(struct record_jit_maps *m, struct jit_map *j)
 {
     j->next = m->checks + j->wait;
+    if (!os_process_probe_answers(m->probe, j->pid))
+        return;
     if (j->wait < WAIT_MOST)
         j->wait = (uint16_t)(j->wait * 2);
     if (m->held == HELD_MOST)

@@ -17,7 +17,9 @@ struct record_jit_maps {
     size_t count, cap;
     size_t held; /* open files */
     uint64_t checks;
-    bool request_java; /* set by the owner */
+    /* Set by the owner: */
+    bool request_java;
+    struct os_process_probe *probe; /* or NULL */
 };
 
 /* Adds a process when its first sample comes. Ignores it if there is no memory for it. */

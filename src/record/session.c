@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/session.h"
 #include "os/machine.h"
+#include "os/process_probe.h"
 #include "os/rights.h"
 #include "record/chain.h"
 #include "record/used_time.h"
@@ -20,6 +21,7 @@ static const uint64_t early[] = {20 * MS, 70 * MS, 200 * MS, 500 * MS};
 struct record_session {
     const struct record_settings *settings;
     struct record_chain_settings chain_settings;
+    struct os_process_probe *probe;
     struct record_chain chain;
     struct os_wait wait;
     struct os_child child;
@@ -271,6 +273,7 @@ static bool open_chain(struct record_session *s, struct error *err)
 {
     const struct record_settings *set = s->settings;
     s->jit_maps.request_java = set->request_java;
+    s->jit_maps.probe = s->probe = os_process_probe_start();
     s->chain_settings = (struct record_chain_settings){.sampler = set->sampler,
                                                        .sources = set->sources,
                                                        .pids = set->pids,
@@ -278,7 +281,8 @@ static bool open_chain(struct record_session *s, struct error *err)
                                                        .keep_dumps = set->keep_dumps,
                                                        .interval = INTERVAL,
                                                        .resolve = &set->resolve,
-                                                       .jit_maps = &s->jit_maps};
+                                                       .jit_maps = &s->jit_maps,
+                                                       .probe = s->probe};
     return record_chain_open(&s->chain, &s->chain_settings, &s->targets, &s->wait, err);
 }
 
@@ -585,6 +589,8 @@ bool record_session_close(struct record_session *s, struct error *err)
     record_session_report(s, &s->closed);
     s->is_closed = true;
     record_chain_close(&s->chain);
+    os_process_probe_end(s->probe);
+    s->jit_maps.probe = s->probe = NULL;
     record_used_time_close(&s->used_time);
     os_wait_deinit(&s->wait);
     return record_files_close(&s->files, err);

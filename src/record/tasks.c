@@ -5,6 +5,7 @@
 #include "os/machine.h"
 #include "os/mapping.h"
 #include "os/proc.h"
+#include "os/process_probe.h"
 #include <stdlib.h>
 
 enum {
@@ -82,12 +83,13 @@ static void add_process(struct record_tasks *t, uint32_t pid, uint32_t tid, uint
     os_process_code_ids(pid, tid, add_code, &a);
 }
 
-/* Adds the name and the mappings of a task, unless the recording has them. */
+/* Adds the name and the mappings of a task, unless the recording has them. Mappings that cannot be
+ * read now come with a later sample. */
 static void need(struct record_tasks *t, uint32_t pid, uint32_t tid, uint64_t time)
 {
     if (!is_known(t, tid, KNOWN_NAME))
         add_name(t, pid, tid, time);
-    if (!is_known(t, pid, KNOWN_CODE))
+    if (!is_known(t, pid, KNOWN_CODE) && os_process_probe_answers(t->probe, pid))
         add_process(t, pid, tid, time);
 }
 

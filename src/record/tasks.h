@@ -22,6 +22,7 @@ struct record_tasks {
                           of the sample, which no earlier one follows */
     struct record_jit_maps
         *jit_maps; /* the caller's, gets the sampled processes; or NULL */
+    struct os_process_probe *probe; /* the caller's; or NULL */
 };
 
 /* Must not be moved afterwards, neither it nor the layout. False if out of memory. */

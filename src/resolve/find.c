@@ -142,9 +142,10 @@ bool find_is_path(struct str path)
     return path.len && path.ptr[0] == '/' && is_straight(path);
 }
 
-/* The roots to search, in order: --symfs if given; otherwise the root of the process,
- * which may be in a container, and the system's root. The process id may have been
- * reused, so the root of a process is only searched with a build ID. */
+/* The roots to search, in order: --symfs if given; otherwise the system's root, and the root of the
+ * process, which may be in a container. The process id may have been reused, so the root of a
+ * process is only searched with a build ID. It is searched last, because that waits while the process
+ * is in exec, which takes seconds if many threads wait for a CPU. */
 struct roots {
     char process[64];
     const char *paths[2];
@@ -159,11 +160,11 @@ static void find_roots(const struct find_settings *s, const struct object_reques
         r->paths[r->count++] = s->symfs;
         return;
     }
+    r->paths[r->count++] = "";
     if (w->pid != ID_NONE && w->pid > 0 && w->build_id.len) {
         format_text(r->process, sizeof r->process, "/proc/%lld/root", (long long)w->pid);
         r->paths[r->count++] = r->process;
     }
-    r->paths[r->count++] = "";
 }
 
 static enum find_result try_paths(const struct find_settings *s,
