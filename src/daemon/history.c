@@ -131,6 +131,18 @@ static bool store_pending(struct daemon_history *h, struct error *err)
     return true;
 }
 
+#define RETAIN_EVERY (60 * STORE_SECOND)
+
+/* Retention also makes room when the disk is full. Otherwise, once a minute is often enough. */
+static bool retain(struct daemon_history *h, const struct store_window *w, bool is_stored,
+                   struct error *err)
+{
+    if (is_stored && w->end / RETAIN_EVERY == h->retained / RETAIN_EVERY)
+        return true;
+    h->retained = w->end;
+    return h->store->kind->retain(h->store, &h->limits, w->end, err);
+}
+
 bool daemon_history_add(struct daemon_history *h, const struct store_window *w,
                         struct error *err)
 {
@@ -144,9 +156,7 @@ bool daemon_history_add(struct daemon_history *h, const struct store_window *w,
         is_fixed = fix(h, &ignored);
         ok = is_fixed && h->state.fixed != before && store_pending(h, err);
     }
-    /* retention also makes room when the disk is full */
-    bool retained = is_fixed && h->store->kind->retain(h->store, &h->limits, w->end,
-                                                       ok ? err : &ignored);
+    bool retained = is_fixed && retain(h, w, ok, ok ? err : &ignored);
     if (ok && retained)
         note_success(h);
     else

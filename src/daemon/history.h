@@ -28,8 +28,9 @@ struct daemon_history {
     const struct engine_report *report;
     struct store_window pending[DAEMON_PENDING_MAX]; /* oldest first; owns the profiles */
     size_t pending_count;
-    uint64_t dropped; /* windows that were lost since the store failed */
-    bool is_direct;   /* daemon_history_store is used: callers have what is not stored */
+    uint64_t dropped;  /* windows that were lost since the store failed */
+    uint64_t retained; /* ns since 1970: the window after which the last retention was */
+    bool is_direct;    /* daemon_history_store is used: callers have what is not stored */
     bool is_last; /* set by the caller: no window follows, so nothing is left for later */
     struct os_lock lock;
     struct daemon_store_state state; /* under the lock */

@@ -78,13 +78,14 @@ bool sqlite_store_open_writer(struct sqlite_store *s, struct error *err)
     if (!os_make_folders(s->location, err) || !sqlite_store_take_lock(s, err))
         return false;
     os_create_private(s->location);
+    /* a short log: all of it is read again before each window (sqlite_log_check) */
     bool ok =
         take_file(s, err) &&
         open_file(s, s->location, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err) &&
         configure(s, err) && sqlite_schema_create(s, err) &&
         sqlite_run(s,
                    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-                   "PRAGMA wal_autocheckpoint=256; PRAGMA journal_size_limit=1048576",
+                   "PRAGMA wal_autocheckpoint=64; PRAGMA journal_size_limit=1048576",
                    err) &&
         take_file(s, err); /* SQLite has created the file that a link names */
     if (ok) {
