@@ -344,6 +344,7 @@ bool record_chain_start(struct record_chain *c, struct record_sink output,
                                   c->sampler.attrs[0].user_registers,
                                   c->settings->resolve, next, err))
             return false;
+        c->unwinder.probe = c->settings->probe;
         next = record_unwinder_sink(&c->unwinder);
     }
     if (!record_tasks_init(&c->tasks, layout, next, err) || !put_first(c, err))

@@ -3,7 +3,9 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/idmap.h"
+#include "os/file.h"
 #include "os/machine.h"
+#include "os/process_probe.h"
 #include <stdlib.h>
 
 /* The parts of a sample after its fixed fields. */
@@ -107,10 +109,24 @@ static uint32_t file_of(struct record_unwinder *u, const struct record *r)
     return (uint32_t)*number;
 }
 
+/* A file that is not at its path is searched below /proc/PID: only if the process answers at once.
+ * Until then, the file has no unwind information. */
+static bool can_search(const struct record_unwinder *u, const struct unwinder_file *f)
+{
+    char path[4096];
+    return !u->probe ||
+           (find_is_path(f->path) &&
+            format_text(path, sizeof path, "%.*s", STR_ARG(f->path)) < sizeof path &&
+            os_output_exists(path)) ||
+           os_process_probe_answers(u->probe, f->pid);
+}
+
 struct unwinder_file *unwinder_file_of(struct record_unwinder *u, object_id number)
 {
     struct unwinder_file *f = number && number < u->file_count ? &u->files[number] : NULL;
     if (!f || f->is_jit)
+        return NULL;
+    if (!f->object && !can_search(u, f))
         return NULL;
     if (!f->object) {
         struct object_request request = {.path = f->path,

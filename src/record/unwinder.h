@@ -70,7 +70,8 @@ struct record_unwinder {
     const struct record_layout *layout; /* of the input */
     struct record_sink next;
     const struct resolve_settings *settings;
-    uint64_t registers; /* the mask of the samples */
+    struct os_process_probe *probe; /* set by the caller; or NULL */
+    uint64_t registers;             /* the mask of the samples */
     struct spaces spaces;
     space_id *space_of; /* by process id */
     uint32_t pid_limit;
