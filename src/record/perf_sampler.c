@@ -657,7 +657,8 @@ static bool limit_dumps(struct perf_sampler *s, bool counts)
 static bool expects_full_rings(const struct perf_sampler *s, uint64_t switches,
                                uint64_t time)
 {
-    double bytes = (double)switches * s->settings->dump_size;
+    uint32_t own = s->settings->unrated_dump_size;
+    double bytes = (double)switches * (own ? own : s->settings->dump_size);
     double rings = (double)s->ring_size * (double)s->ring_count;
     return switches >= SWITCHES_LEAST && bytes / (double)time > rings / RING_LASTS;
 }

@@ -174,9 +174,10 @@ uint64_t perf_sampler_lost(const struct perf_sampler *s);
  * went offline. Returns the number of such CPUs. */
 unsigned perf_sampler_follow_cpus(struct perf_sampler *s);
 
-/* If a ring or the queues were more than half full: the counters of all threads that sample each occurrence of an event,
- * such as context switches, dump only the innermost bytes of stacks from now on, so that more records
- * fit into the rings. True if there are such counters; they were replaced then. */
+/* If a ring or the queues were more than half full: the counters of all threads that sample each
+ * occurrence of an event, such as context switches, dump only the innermost bytes of stacks from now
+ * on, so that more records fit into the rings. True if there are such counters; they were replaced
+ * then. The sampler opens them so if the machine switches threads very often. */
 bool perf_sampler_limit_dumps(struct perf_sampler *s);
 
 /* How many other events are counted in the group that this one leads; 0: none. */
