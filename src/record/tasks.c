@@ -114,7 +114,7 @@ static void begins(struct record_tasks *t, const struct record *r)
     bool named = parent_tid < t->limit && t->known[parent_tid] & KNOWN_NAME;
     if (tid < t->limit)
         t->known[tid] = named ? KNOWN_NAME : 0;
-    if (pid != parent)
+    if (pid != parent && is_known(t, parent, KNOWN_CODE))
         note(t, pid, KNOWN_CODE);
 }
 

@@ -2,6 +2,7 @@
 /* The processes that ran before the recording: each is recorded once, before its first
  * sample. */
 #include "os/proc.h"
+#include "os/process_probe.h"
 #include "record/tasks.h"
 #include "unit.h"
 #include <sys/wait.h>
@@ -38,6 +39,17 @@ static void hear(void *context, const struct record *r)
 static void hear_round(void *context)
 {
     ((struct heard *)context)->rounds++;
+}
+
+/* The process that does not answer; 0: all do. */
+static uint32_t locked;
+
+bool __wrap_os_process_probe_answers(struct os_process_probe *p, uint32_t pid);
+
+bool __wrap_os_process_probe_answers(struct os_process_probe *p, uint32_t pid)
+{
+    (void)p;
+    return pid != locked;
 }
 
 static struct heard heard;
@@ -191,11 +203,35 @@ static void test_crowded(void **state)
     record_tasks_deinit(&tasks);
 }
 
+/* The mappings of a process that does not answer come with a later sample, and so do those of a
+ * child that started meanwhile. */
+static void test_locked(void **state)
+{
+    uint32_t own = (uint32_t)getpid(), parent = (uint32_t)getppid();
+    (void)state;
+    set_up();
+    locked = parent;
+    task(PERF_FORK, own, parent, own, parent, 50);
+    assert_int_equal(heard.maps, 0);
+    sample(parent, parent, 51);
+    assert_int_equal(heard.maps, 0);
+    assert_int_equal(heard.samples, 1);
+    sample(own, own, 52);
+    assert_true(heard.maps > 1);
+    assert_int_equal(heard.pid, own);
+    size_t maps = heard.maps;
+    locked = 0;
+    sample(parent, parent, 53);
+    assert_true(heard.maps > maps);
+    record_tasks_deinit(&tasks);
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(test_once_and_before), UNIT(test_parents_before_children),
         UNIT(test_reused_ids),      UNIT(test_invalid_ids),
-        UNIT(test_all_at_once),     UNIT(test_crowded)};
+        UNIT(test_all_at_once),     UNIT(test_crowded),
+        UNIT(test_locked)};
     return UNITS_RUN(units);
 }
