@@ -561,9 +561,19 @@ static void note_time(struct record_session *s)
     s->head.used_time = r.used_time;
 }
 
+/* Once there are no more records: a picture may be drawn in a child process, which must not be
+ * started while threads run. */
+static void end_probe(struct record_session *s)
+{
+    os_process_probe_end(s->probe);
+    s->probe = s->jit_maps.probe = NULL;
+    s->chain.tasks.probe = s->chain.unwinder.probe = NULL;
+}
+
 bool record_session_finish(struct record_session *s, struct error *err)
 {
     perf_sampler_close(&s->chain.sampler);
+    end_probe(s);
     note_time(s);
     bool ok = record_files_finish(&s->files, err);
     const struct record_unwinder *u = &s->chain.unwinder;
@@ -589,8 +599,7 @@ bool record_session_close(struct record_session *s, struct error *err)
     record_session_report(s, &s->closed);
     s->is_closed = true;
     record_chain_close(&s->chain);
-    os_process_probe_end(s->probe);
-    s->jit_maps.probe = s->probe = NULL;
+    end_probe(s);
     record_used_time_close(&s->used_time);
     os_wait_deinit(&s->wait);
     return record_files_close(&s->files, err);
