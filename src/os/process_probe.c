@@ -6,8 +6,8 @@
 #include "os/thread.h"
 #include <stdlib.h>
 
-#define WAIT_MOST ((uint64_t)20000000) /* ns */
-#define CHECK_TIME ((uint64_t)3600000000000)
+#define WAIT_MOST ((uint64_t)20000000)      /* ns */
+#define IDLE_TIME ((uint64_t)3600000000000) /* ns, unless there is a question before */
 
 struct os_process_probe {
     struct os_thread thread;
@@ -32,7 +32,7 @@ static void run(void *context)
     os_lock_acquire(&p->lock);
     while (!p->ends) {
         if (p->asked == p->answered) {
-            os_condition_wait(&p->changed, &p->lock, os_clock_monotonic() + CHECK_TIME);
+            os_condition_wait(&p->changed, &p->lock, os_clock_monotonic() + IDLE_TIME);
             continue;
         }
         uint32_t pid = p->pid;

@@ -612,6 +612,8 @@ static void close_all(struct perf_sampler *s)
     s->ring_count = s->counter_count = 0;
 }
 
+/* --- More records than expected ----------------------------------------------------- */
+
 static uint64_t lost_by(int counter)
 {
     struct os_perf_state state;
@@ -619,7 +621,8 @@ static uint64_t lost_by(int counter)
 }
 
 /* Replaces a counter by one with shorter dumps. The new one starts before the old one ends: an
- * occurrence between them is in the recording twice, at the same time, and none is missing. */
+ * occurrence between them is in the recording twice, at the same time, and none is missing.
+ * `counts`: the counters are enabled. */
 static bool replace_counter(struct perf_sampler *s, size_t i, bool counts)
 {
     struct error ignored;
@@ -662,6 +665,8 @@ static bool expects_full_rings(const struct perf_sampler *s, uint64_t switches,
     double rings = (double)s->ring_size * (double)s->ring_count;
     return switches >= SWITCHES_LEAST && bytes / (double)time > rings / RING_LASTS;
 }
+
+/* --- Opening and closing ------------------------------------------------------------ */
 
 static bool open_counters(struct perf_sampler *s, struct error *err)
 {
@@ -912,8 +917,6 @@ unsigned perf_sampler_follow_cpus(struct perf_sampler *s)
     free(online);
     return changed;
 }
-
-/* --- More records than expected ----------------------------------------------------- */
 
 bool perf_sampler_limit_dumps(struct perf_sampler *s)
 {
