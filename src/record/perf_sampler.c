@@ -19,7 +19,7 @@
 #define CHAIN_SAMPLE_BYTES 400 /* of a sample with a stack, approximately */
 #define DUMP_SAMPLE_BYTES \
     600 /* the registers and the other fields of a sample with a dump */
-#define DRAINS_PER_SECOND 8 /* a ring holds the samples of 1 s divided by this number */
+#define DRAINS_PER_SECOND 4 /* a ring holds the samples of 1 s divided by this number */
 
 /* Samples per second of a busy CPU, of events that are not sampled at a rate, such as context
  * switches. */
@@ -555,8 +555,8 @@ static bool open_all(struct perf_sampler *s, struct error *err)
 }
 
 /* A ring wakes this process up when that part of it is full: on a busy machine, it fills up
- * further until the process runs. */
-#define WAKE_PARTS 8
+ * further until the process runs. Each wake-up costs as much as the samples of some milliseconds. */
+#define WAKE_PARTS 4
 
 static void set_attrs(struct perf_sampler *s)
 {

@@ -246,6 +246,9 @@ static bool copy_all(struct ring_copier *c)
 
 /* --- The thread -------------------------------------------------------------------- */
 
+/* The reader wakes up when the queues have that number of bytes. */
+#define READY ((size_t)256 << 10)
+
 /* When the counters have ended, the reader runs first if more bytes than these are left. */
 #define REST ((size_t)64 << 10)
 
@@ -271,6 +274,12 @@ static void set_reader_priority(struct ring_copier *c)
         c->reader_first = !os_thread_set_first(c->reader, false);
 }
 
+/* The lock is taken. Few records can wait: each wake-up of the reader costs more than they do. */
+static bool is_due(const struct ring_copier *c)
+{
+    return c->bytes >= READY || c->no_more;
+}
+
 static void run(void *context)
 {
     struct ring_copier *c = context;
@@ -279,11 +288,11 @@ static void run(void *context)
     while (!__atomic_load_n(&c->ends, __ATOMIC_ACQUIRE)) {
         os_wait_for(&c->changes, -1);
         os_lock_acquire(&c->lock);
-        bool any = copy_all(c);
+        bool wakes = copy_all(c) && is_due(c);
         note_filling(c);
         set_reader_priority(c);
         os_lock_release(&c->lock);
-        if (any)
+        if (wakes)
             os_wake_set(&c->ready);
     }
 }

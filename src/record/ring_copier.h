@@ -79,7 +79,8 @@ bool ring_copier_start(struct ring_copier *c, struct error *err);
 /* The counters have ended: the reader runs before other threads until the queues are empty. */
 void ring_copier_counters_ended(struct ring_copier *c);
 
-/* Readable when the thread has copied records since the last begin. */
+/* Readable when the thread has copied many records since the last begin. A reader of few records
+ * needs a deadline of its own. */
 static inline int ring_copier_fd(const struct ring_copier *c)
 {
     return c->ready.fd;
