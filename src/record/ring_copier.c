@@ -277,7 +277,7 @@ static void set_reader_priority(struct ring_copier *c)
 /* The lock is taken. Few records can wait: each wake-up of the reader costs more than they do. */
 static bool is_due(const struct ring_copier *c)
 {
-    return c->bytes >= READY || c->no_more;
+    return c->bytes >= READY || c->filling || c->no_more;
 }
 
 static void run(void *context)
@@ -288,8 +288,9 @@ static void run(void *context)
     while (!__atomic_load_n(&c->ends, __ATOMIC_ACQUIRE)) {
         os_wait_for(&c->changes, -1);
         os_lock_acquire(&c->lock);
-        bool wakes = copy_all(c) && is_due(c);
+        bool any = copy_all(c);
         note_filling(c);
+        bool wakes = any && is_due(c);
         set_reader_priority(c);
         os_lock_release(&c->lock);
         if (wakes)

@@ -3,6 +3,7 @@
 #include "os/machine.h"
 #include "record/ring_copier.h"
 #include "unit.h"
+#include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -217,6 +218,46 @@ static void a_reader_that_waits_loses_nothing(void **state)
     ring_copier_deinit(&copier);
 }
 
+static size_t copied_bytes(void)
+{
+    os_lock_acquire(&copier.lock);
+    size_t bytes = copier.bytes;
+    os_lock_release(&copier.lock);
+    return bytes;
+}
+
+static bool is_ready(int milliseconds)
+{
+    struct pollfd fd = {ring_copier_fd(&copier), POLLIN, 0};
+    return poll(&fd, 1, milliseconds) == 1;
+}
+
+/* Few records wait until there are more. */
+static void many_records_wake_the_reader(void **state)
+{
+    struct kernel k;
+    struct seen seen = {0};
+    struct error err;
+    (void)state;
+    begin_test(64 << 20);
+    open_kernel(&k);
+    assert_true(ring_copier_start(&copier, &err));
+    write_sample(&k, 1);
+    while (copied_bytes() == 0)
+        os_sleep(1);
+    size_t size = copied_bytes();
+    assert_false(is_ready(0));
+    for (uint64_t i = 2; i * size < 512 << 10; i++)
+        write_sample(&k, i);
+    assert_true(is_ready(-1));
+    ring_copier_begin(&copier);
+    read_ring(&k, &seen);
+    ring_copier_release(&copier);
+    assert_int_equal(copied_bytes(), 0);
+    close_kernel(&k);
+    ring_copier_deinit(&copier);
+}
+
 static bool runs_first(void)
 {
     return (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_RR;
@@ -381,6 +422,7 @@ int main(void)
         cmocka_unit_test(a_dump_has_only_its_content),
         cmocka_unit_test(what_is_not_consumed_comes_again),
         cmocka_unit_test(a_reader_that_waits_loses_nothing),
+        cmocka_unit_test(many_records_wake_the_reader),
         cmocka_unit_test(a_reader_that_falls_behind_runs_first),
         cmocka_unit_test(full_queues_shorten_dumps_before_they_drop),
         cmocka_unit_test(other_records_have_a_limit_too),
