@@ -249,7 +249,7 @@ uint64_t os_context_switches(void)
 }
 
 /* "0.20 1.18 1.12 2/178 17234" */
-uint64_t os_runnable_threads(void)
+static uint64_t runnable_threads(void)
 {
     char room[128];
     uint64_t threads = 0;
@@ -258,6 +258,13 @@ uint64_t os_runnable_threads(void)
         str_word(&text);
     number_parse_u64(str_cut(&text, '/'), &threads);
     return threads;
+}
+
+#define CROWDED_CPU 8 /* threads */
+
+bool os_is_crowded(void)
+{
+    return runnable_threads() > (uint64_t)CROWDED_CPU * os_cpus_possible();
 }
 
 #define PID_MAX_DEFAULT 32768

@@ -85,8 +85,8 @@ bool os_random_text(char *text, size_t size);
 /* How often the CPUs have switched threads since the machine started; 0 if that is unknown. */
 uint64_t os_context_switches(void);
 
-/* How many threads run or wait for a CPU; 0 if that is unknown. */
-uint64_t os_runnable_threads(void);
+/* Whether so many threads wait for each CPU that this process may not run for a while. */
+bool os_is_crowded(void);
 
 /* Process ids are below this. */
 uint32_t os_pid_max(void);

@@ -70,6 +70,10 @@ bool os_process_probe_answers(struct os_process_probe *p, uint32_t pid)
     if (!p)
         return true;
     os_lock_acquire(&p->lock);
+    if (p->ends) {
+        os_lock_release(&p->lock);
+        return true;
+    }
     if (p->asked == p->answered) {
         uint64_t until = os_clock_monotonic() + WAIT_MOST;
         p->pid = pid;
@@ -85,7 +89,7 @@ bool os_process_probe_answers(struct os_process_probe *p, uint32_t pid)
     return answers;
 }
 
-void os_process_probe_end(struct os_process_probe *p)
+void os_process_probe_stop(struct os_process_probe *p)
 {
     if (!p)
         return;
@@ -94,5 +98,11 @@ void os_process_probe_end(struct os_process_probe *p)
     os_condition_wake(&p->changed);
     os_lock_release(&p->lock);
     os_thread_join(&p->thread);
-    destroy(p);
+}
+
+void os_process_probe_destroy(struct os_process_probe *p)
+{
+    os_process_probe_stop(p);
+    if (p)
+        destroy(p);
 }

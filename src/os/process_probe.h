@@ -17,11 +17,12 @@ struct os_process_probe;
 struct os_process_probe *os_process_probe_start(void);
 
 /* Whether the mappings of the process were read within 20 ms. False at once while the thread still
- * waits for another process. True if `p` is NULL, and for a process that does not exist. For one
- * caller at a time. */
+ * waits for another process. True if `p` is NULL or stopped, and for a process that does not exist.
+ * For one caller at a time. */
 bool os_process_probe_answers(struct os_process_probe *p, uint32_t pid);
 
-/* Waits until the thread has its answer. NULL is allowed. */
-void os_process_probe_end(struct os_process_probe *p);
+/* Ends the thread, once it has its answer. NULL is allowed in both. */
+void os_process_probe_stop(struct os_process_probe *p);
+void os_process_probe_destroy(struct os_process_probe *p);
 
 #endif

@@ -147,7 +147,7 @@ static bool prepare(void *state, struct event_source_setup *setup, struct error 
     return true;
 }
 
-static void opened(void *state, const struct perf_sampler *sampler)
+static void opened(void *state, struct perf_sampler *sampler)
 {
     struct bpf_sampler *s = state;
     s->layout = s->maker.layout = &sampler->layout;

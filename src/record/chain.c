@@ -5,10 +5,9 @@
 #include "record/interpreters.h"
 #include <stdlib.h>
 
-/* From this number of threads on, a process is read before the counters start; from this number of
- * threads on that wait for each CPU, all processes are. */
+/* From this number of threads on, a process is read before the counters start; if the machine is
+ * crowded, all processes are. */
 #define CROWDED_THREADS 100
-#define CROWDED_CPU 8
 
 /* --- Counting ---------------------------------------------------------------------- */
 
@@ -355,7 +354,7 @@ bool record_chain_start(struct record_chain *c, struct record_sink output,
     for (size_t i = 0; i < c->settings->pid_count; i++)
         record_tasks_add(&c->tasks, c->settings->pids[i]);
     c->tasks.probe = c->settings->probe;
-    bool crowded = os_runnable_threads() > (uint64_t)CROWDED_CPU * os_cpus_possible();
+    bool crowded = os_is_crowded();
     if (c->sampler_settings.targets.everyone)
         record_tasks_add_crowded(&c->tasks, crowded ? 1 : CROWDED_THREADS);
     return true;

@@ -83,7 +83,7 @@ struct event_source {
     bool (*prepare)(void *state, struct event_source_setup *setup, struct error *err);
 
     /* The counters are open. Called again whenever CPUs came or went. */
-    void (*opened)(void *state, const struct perf_sampler *sampler);
+    void (*opened)(void *state, struct perf_sampler *sampler);
 
     /* Describes event `index` of the sampler as the recording contains it, if it is one of
      * this source's. `e` describes it as it is sampled. */

@@ -182,7 +182,8 @@ static void search_runtime(struct record_interpreters *s, struct interpreters_pr
 
 /* Searches if the result may differ from the last one. Without an interpreter, sets when to try
  * again. A search reads the mappings of the process, whose lock a thread without CPU time may
- * hold: samples that arrive meanwhile must not be lost because of that. */
+ * hold: samples that arrive meanwhile must not be lost because of that. If many threads wait for
+ * CPUs, it hurries, so that the process has little time to lock them again. */
 static void try_runtime(struct record_interpreters *s, struct interpreters_process *p,
                         uint32_t pid)
 {
@@ -191,8 +192,14 @@ static void try_runtime(struct record_interpreters *s, struct interpreters_proce
         p->retry = os_clock_monotonic() + RETRY_BUSY;
         return;
     }
-    if (p->attempts == 0 || p->is_changed)
+    if (p->attempts == 0 || p->is_changed) {
+        bool hurries = s->copier && os_is_crowded();
+        if (hurries)
+            ring_copier_hurry(s->copier, true);
         search_runtime(s, p, pid);
+        if (hurries)
+            ring_copier_hurry(s->copier, false);
+    }
     if (p->runtime)
         return;
     p->retry = !p->refused[0] && p->attempts < RETRIES
@@ -800,7 +807,7 @@ static void add_counter(struct record_interpreters *s, uint64_t id, uint64_t spe
 
 /* Finds the counters of wake-ups, which sample the threads that wake targets up, and of
  * tracepoints. */
-static void opened(void *state, const struct perf_sampler *sampler)
+static void opened(void *state, struct perf_sampler *sampler)
 {
     struct record_interpreters *s = state;
     const struct record_events *events = &sampler->settings->events;

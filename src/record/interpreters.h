@@ -48,8 +48,7 @@ struct record_interpreters {
     uint64_t in_jit; /* samples in JIT code whose function is known */
     const struct record_layout *layout;
     struct record_sink next;
-    const struct ring_copier
-        *copier;                    /* of the samples; NULL until the counters are open */
+    struct ring_copier *copier;     /* of the samples; NULL until the counters are open */
     struct os_process_probe *probe; /* or NULL */
     struct interpreters_process **processes; /* by process id */
     uint32_t pid_limit, pid_end;             /* processes[pid_end ...] are not used */

@@ -48,7 +48,7 @@ static bool prepare(void *state, struct event_source_setup *setup, struct error 
     return true;
 }
 
-static void opened(void *state, const struct perf_sampler *sampler)
+static void opened(void *state, struct perf_sampler *sampler)
 {
     struct long_waits *w = state;
     w->layout = w->maker->layout = &sampler->layout;

@@ -539,8 +539,8 @@ void record_off_cpu_ids(struct record_off_cpu *o, enum off_cpu_event event,
 
 struct off_cpu_source {
     struct record_off_cpu stage;
-    const struct perf_sampler *sampler; /* once it is open */
-    size_t events[OFF_CPU_EVENTS];      /* their indexes; 0: none */
+    struct perf_sampler *sampler;  /* once it is open */
+    size_t events[OFF_CPU_EVENTS]; /* their indexes; 0: none */
     struct off_cpu_fields fields;
     struct os_wait_files files;
     bool no_stacks;
@@ -687,7 +687,7 @@ static void add_ids(struct off_cpu_source *s, enum off_cpu_event event)
     free(ids);
 }
 
-static void opened(void *state, const struct perf_sampler *sampler)
+static void opened(void *state, struct perf_sampler *sampler)
 {
     struct off_cpu_source *s = state;
     s->sampler = sampler;

@@ -254,7 +254,7 @@ static bool copy_all(struct ring_copier *c)
 
 static bool needs_priority(const struct ring_copier *c)
 {
-    return !c->reader_first && ring_copier_is_filling(c);
+    return !c->reader_first && (c->hurries || ring_copier_is_filling(c));
 }
 
 /* The lock is taken. */
@@ -270,7 +270,8 @@ static void set_reader_priority(struct ring_copier *c)
 {
     if (needs_priority(c))
         c->reader_first = os_thread_set_first(c->reader, true);
-    else if (c->reader_first && c->bytes < (c->no_more ? REST : c->limit) / 16)
+    else if (c->reader_first && !c->hurries &&
+             c->bytes < (c->no_more ? REST : c->limit) / 16)
         c->reader_first = !os_thread_set_first(c->reader, false);
 }
 
@@ -387,6 +388,18 @@ bool ring_copier_watch(struct ring_copier *c, int counter, struct error *err)
 void ring_copier_unwatch(struct ring_copier *c, int counter)
 {
     os_wait_unwatch(&c->changes, counter);
+}
+
+void ring_copier_hurry(struct ring_copier *c, bool hurries)
+{
+    os_lock_acquire(&c->lock);
+    c->hurries = hurries;
+    if (!hurries && c->reader_first)
+        set_reader_priority(c);
+    bool waits = c->thread.body && needs_priority(c);
+    os_lock_release(&c->lock);
+    if (waits)
+        os_wake_set(&c->wake);
 }
 
 void ring_copier_counters_ended(struct ring_copier *c)

@@ -53,6 +53,7 @@ struct ring_copier {
     bool filling;      /* the queues fill up; atomic */
     bool late;         /* as ring_copier_was_late; atomic */
     bool reader_first; /* it has real-time priority */
+    bool hurries;      /* as ring_copier_hurry */
     bool no_more;      /* the counters have ended */
     bool ends;
 };
@@ -75,6 +76,10 @@ void ring_copier_unwatch(struct ring_copier *c, int counter);
 /* Starts the thread, which runs before others and has only the right to let the reader, which is
  * the calling thread, do so too. False if the system starts none. */
 bool ring_copier_start(struct ring_copier *c, struct error *err);
+
+/* From true to false the reader runs before other threads, if the thread may let it: for work that
+ * others would prolong beyond what the queues hold. */
+void ring_copier_hurry(struct ring_copier *c, bool hurries);
 
 /* The counters have ended: the reader runs before other threads until the queues are empty. */
 void ring_copier_counters_ended(struct ring_copier *c);

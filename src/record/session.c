@@ -561,19 +561,11 @@ static void note_time(struct record_session *s)
     s->head.used_time = r.used_time;
 }
 
-/* Once there are no more records: a picture may be drawn in a child process, which must not be
- * started while threads run. */
-static void end_probe(struct record_session *s)
-{
-    os_process_probe_end(s->probe);
-    s->probe = s->jit_maps.probe = NULL;
-    s->chain.tasks.probe = s->chain.unwinder.probe = NULL;
-}
-
 bool record_session_finish(struct record_session *s, struct error *err)
 {
     perf_sampler_close(&s->chain.sampler);
-    end_probe(s);
+    os_process_probe_stop(
+        s->probe); /* a child draws the picture: it starts without threads */
     note_time(s);
     bool ok = record_files_finish(&s->files, err);
     const struct record_unwinder *u = &s->chain.unwinder;
@@ -599,7 +591,6 @@ bool record_session_close(struct record_session *s, struct error *err)
     record_session_report(s, &s->closed);
     s->is_closed = true;
     record_chain_close(&s->chain);
-    end_probe(s);
     record_used_time_close(&s->used_time);
     os_wait_deinit(&s->wait);
     return record_files_close(&s->files, err);
@@ -612,6 +603,7 @@ void record_session_destroy(struct record_session *s)
         return;
     record_session_close(s, &ignored);
     record_jit_maps_deinit(&s->jit_maps); /* the report has texts of them */
+    os_process_probe_destroy(s->probe);
     free(s);
 }
 

@@ -48,7 +48,9 @@ static void test_answers(void **state)
     assert_non_null(p);
     assert_true(answers_soon(p, (uint32_t)getpid()));
     assert_true(answers_soon(p, UINT32_MAX)); /* there is none */
-    os_process_probe_end(p);
+    os_process_probe_stop(p);
+    assert_true(os_process_probe_answers(p, (uint32_t)getpid()));
+    os_process_probe_destroy(p);
 }
 
 static void test_locked(void **state)
@@ -66,7 +68,7 @@ static void test_locked(void **state)
     os_lock_release(&locked);
     assert_true(answers_soon(p, (uint32_t)getpid()));
     assert_true(answers_soon(p, LOCKED));
-    os_process_probe_end(p);
+    os_process_probe_destroy(p);
     os_lock_deinit(&locked);
 }
 
@@ -74,7 +76,8 @@ static void test_without_thread(void **state)
 {
     (void)state;
     assert_true(os_process_probe_answers(NULL, (uint32_t)getpid()));
-    os_process_probe_end(NULL);
+    os_process_probe_stop(NULL);
+    os_process_probe_destroy(NULL);
 }
 
 int main(void)

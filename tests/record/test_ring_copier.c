@@ -192,6 +192,24 @@ static void what_is_not_consumed_comes_again(void **state)
     ring_copier_deinit(&copier);
 }
 
+/* The ring is emptied in time; the queue is not. */
+static void half_full_queues_are_late(void **state)
+{
+    const size_t limit = 1 << 20;
+    struct kernel k;
+    (void)state;
+    begin_test(limit);
+    open_kernel(&k);
+    for (uint64_t i = 1; copier.bytes <= limit / 2; i++) {
+        assert_false(ring_copier_was_late(&copier));
+        write_sample(&k, i);
+        ring_copier_begin(&copier);
+    }
+    assert_true(ring_copier_was_late(&copier));
+    close_kernel(&k);
+    ring_copier_deinit(&copier);
+}
+
 /* A reader that waits for a disk: the thread copies. */
 static void a_reader_that_waits_loses_nothing(void **state)
 {
@@ -297,6 +315,30 @@ static void a_reader_that_falls_behind_runs_first(void **state)
     assert_int_equal(seen.samples, 2000);
     assert_int_equal(ring_copier_counts(&copier).dropped, 0);
     close_kernel(&k);
+    ring_copier_deinit(&copier);
+}
+
+static void a_reader_that_hurries_runs_first(void **state)
+{
+    struct error err;
+    (void)state;
+    if (!os_thread_set_first(0, true)) /* this user may not */
+        skip();
+    assert_true(os_thread_set_first(0, false));
+    begin_test(4 << 20);
+    ring_copier_hurry(&copier, true); /* without the thread: nothing happens */
+    ring_copier_hurry(&copier, false);
+    assert_false(runs_first());
+    assert_true(ring_copier_start(&copier, &err));
+    for (int i = 0; i < 100; i++) {
+        ring_copier_hurry(&copier, true);
+        while (!runs_first())
+            os_sleep(1);
+        ring_copier_release(&copier);
+        assert_true(runs_first());
+        ring_copier_hurry(&copier, false);
+        assert_false(runs_first());
+    }
     ring_copier_deinit(&copier);
 }
 
@@ -421,9 +463,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dump_has_only_its_content),
         cmocka_unit_test(what_is_not_consumed_comes_again),
+        cmocka_unit_test(half_full_queues_are_late),
         cmocka_unit_test(a_reader_that_waits_loses_nothing),
         cmocka_unit_test(many_records_wake_the_reader),
         cmocka_unit_test(a_reader_that_falls_behind_runs_first),
+        cmocka_unit_test(a_reader_that_hurries_runs_first),
         cmocka_unit_test(full_queues_shorten_dumps_before_they_drop),
         cmocka_unit_test(other_records_have_a_limit_too),
         cmocka_unit_test(queues_make_no_mappings),

@@ -6,14 +6,17 @@ What agents write is read back as a store in a file has it. Servers and agents a
 middle: nothing is lost, nothing counts twice."""
 
 import http.client
+import http.server
 import os
 import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import tap
@@ -446,6 +449,41 @@ def what_agents_push_is_stored(case):
         expect(process.wait(tap.TIMEOUT), 0, "the status of the server")
 
 
+class Recorder(http.server.BaseHTTPRequestHandler):
+    """A server that has codecs and no tables; it remembers the statements."""
+    statements = []
+
+    def do_POST(self):
+        sql = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        self.statements.append(sql)
+        number = 1 if "compression_codec" in sql else 2 if "max(version)" in sql else 0
+        body = struct.pack("<Q", number) if "FORMAT RowBinary" in sql else b""
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def a_newer_server_uses_codecs():
+    """Which Debian does not have."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"clickhouse://admin@127.0.0.1:{server.server_port}/db"
+    done = subprocess.run([tap.STOKE, "store", "init", "--store", url], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, check=False, timeout=tap.TIMEOUT)
+    server.shutdown()
+    expect(done.returncode, 0, done.stderr)
+    created = [s for s in Recorder.statements if s.startswith("CREATE TABLE")]
+    with_codecs = [re.findall(r"(\w+) [\w()]+ CODEC\(ZSTD\(1\)\)", s) for s in created]
+    expect(sorted(sum(with_codecs, [])),
+           sorted(["name", "module", "build_id", "file", "frames", "bytes", "name", "data", "stack",
+                   "stream", "count", "weight"]))
+    expect([s for s in created if "~" in s], [])
+
+
 TESTS = [the_tables_are_created_and_checked, what_is_written_is_read_back,
          questions_of_a_fleet_have_the_same_answers,
          rows_that_were_inserted_twice_count_once, tables_of_version_1_are_migrated,
@@ -456,6 +494,12 @@ TESTS = [the_tables_are_created_and_checked, what_is_written_is_read_back,
 
 def main():
     t = tap.Tap()
+    try:
+        a_newer_server_uses_codecs()
+        why = ""
+    except AssertionError as error:
+        why = str(error) or "failed"
+    t.result("a newer server uses codecs", why)
     if not shutil.which("clickhouse-server"):
         t.skip("the ClickHouse store", "clickhouse-server is missing (tools/deps ci)")
         t.done()

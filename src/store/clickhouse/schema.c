@@ -16,7 +16,11 @@
  * are adjacent. The series and the block are one column, because a repeated value costs three
  * bytes, of any length. From the block is subtracted how many windows of 10 seconds the hour had:
  * the blocks of an agent then have the same number. Writers insert into samples_in, which stores
- * nothing: blocks in a spool still fit when the columns of `samples` change. */
+ * nothing: blocks in a spool still fit when the columns of `samples` change.
+ *
+ * PACKED follows the type of a column that a server with codecs compresses with ZSTD. */
+#define PACKED "~"
+#define CODEC " CODEC(ZSTD(1))"
 #define BLOCKS_BEFORE_AT "bitShiftLeft(toUInt64(intDiv(at, 10)), 16)"
 #define BLOCKS_BEFORE_SECOND "bitShiftLeft(toUInt64(intDiv(second % 3600, 10)), 16)"
 
@@ -24,28 +28,32 @@ static const char *const tables[] = {
     "CREATE TABLE IF NOT EXISTS schema_version (version UInt32) "
     "ENGINE = ReplacingMergeTree PARTITION BY tuple() ORDER BY version",
 
-    "CREATE TABLE IF NOT EXISTS frames (day Date, frame UInt64, kind UInt8, name String, "
-    "module String, build_id String, file String, line UInt32, offset UInt64) "
+    "CREATE TABLE IF NOT EXISTS frames (day Date, frame UInt64, kind UInt8, name "
+    "String" PACKED ", "
+    "module String" PACKED ", build_id String" PACKED ", file String" PACKED ", "
+    "line UInt32, offset UInt64) "
     "ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY frame",
 
-    "CREATE TABLE IF NOT EXISTS stacks (day Date, stack UInt64, frames Array(UInt64)) "
+    "CREATE TABLE IF NOT EXISTS stacks (day Date, stack UInt64, frames "
+    "Array(UInt64)" PACKED ") "
     "ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY stack",
 
     "CREATE TABLE IF NOT EXISTS series (day Date, series UInt64, host String, "
-    "service String, event String, bytes String) "
+    "service String, event String, bytes String" PACKED ") "
     "ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY series",
 
     "CREATE TABLE IF NOT EXISTS names (day Date, module String, build_id String, "
-    "start UInt64, end UInt64, name String) "
+    "start UInt64, end UInt64, name String" PACKED ") "
     "ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY (module, build_id, start)",
 
     "CREATE TABLE IF NOT EXISTS metrics (day Date, host String, step UInt32, "
-    "start UInt32, writer UInt64, version UInt64, data String) "
+    "start UInt32, writer UInt64, version UInt64, data String" PACKED ") "
     "ENGINE = ReplacingMergeTree(version) PARTITION BY day "
     "ORDER BY (host, step, start, writer)",
 
     "CREATE TABLE IF NOT EXISTS samples (day Date, hour UInt32, at UInt16, "
-    "stack UInt64, stream FixedString(16), count UInt64, weight Float64, "
+    "stack UInt64" PACKED ", stream FixedString(16)" PACKED ", count UInt64" PACKED ", "
+    "weight Float64" PACKED ", "
     "second UInt32 ALIAS toUInt32(hour * 3600 + at), "
     "series UInt64 ALIAS reinterpretAsUInt64(substring(stream, 1, 8)), "
     "block UInt64 ALIAS reinterpretAsUInt64(substring(stream, 9, 8)) + " BLOCKS_BEFORE_AT
@@ -66,6 +74,37 @@ static const char *const tables[] = {
     "dropped UInt64, resent UInt32, sent UInt64, received DateTime DEFAULT now()) "
     "ENGINE = ReplacingMergeTree(resent) PARTITION BY day ORDER BY block",
 };
+
+/* A statement of `tables`, with or without codecs. */
+static bool create(struct clickhouse_client *c, const char *statement, bool has_codecs,
+                   struct error *err)
+{
+    struct output o = OUTPUT_BUFFER;
+    for (; *statement; statement++) {
+        if (*statement != *PACKED)
+            output_char(&o, *statement);
+        else if (has_codecs)
+            output_text(&o, CODEC);
+    }
+    output_char(&o, '\0');
+    bool ok = !o.failed ? clickhouse_run(c, true, o.bytes, err) : error_memory(err);
+    output_deinit(&o);
+    return ok;
+}
+
+/* A server that has codecs states those of its columns. */
+static bool create_all(struct clickhouse_client *c, struct error *err)
+{
+    uint64_t codecs;
+    bool ok = clickhouse_number(c,
+                                "SELECT count() FROM system.columns WHERE "
+                                "database = 'system' AND table = 'columns' AND "
+                                "name = 'compression_codec' FORMAT RowBinary",
+                                &codecs, err);
+    for (size_t i = 0; ok && i < sizeof tables / sizeof *tables; i++)
+        ok = create(c, tables[i], codecs > 0, err);
+    return ok;
+}
 
 static bool run_all(struct clickhouse_client *c, const char *const *statements,
                     size_t count, struct error *err)
@@ -168,8 +207,7 @@ bool clickhouse_schema_create(struct clickhouse_client *c, struct error *err)
               (!has_version || read_version(c, &version, err));
     if (ok && version > CLICKHOUSE_VERSION)
         return clickhouse_schema_check(c, err);
-    ok = ok && (version != 1 || begin_migration(c, err)) &&
-         run_all(c, tables, sizeof tables / sizeof *tables, err) &&
+    ok = ok && (version != 1 || begin_migration(c, err)) && create_all(c, err) &&
          (version != 1 || copy_samples(c, err)) &&
          clickhouse_run(
              c, true,
