@@ -564,8 +564,8 @@ static void note_time(struct record_session *s)
 bool record_session_finish(struct record_session *s, struct error *err)
 {
     perf_sampler_close(&s->chain.sampler);
-    os_process_probe_stop(
-        s->probe); /* a child draws the picture: it starts without threads */
+    /* A picture may be drawn in a child process, which must not be started while threads run. */
+    os_process_probe_stop(s->probe);
     note_time(s);
     bool ok = record_files_finish(&s->files, err);
     const struct record_unwinder *u = &s->chain.unwinder;

@@ -28,14 +28,13 @@ static const char *const tables[] = {
     "CREATE TABLE IF NOT EXISTS schema_version (version UInt32) "
     "ENGINE = ReplacingMergeTree PARTITION BY tuple() ORDER BY version",
 
-    "CREATE TABLE IF NOT EXISTS frames (day Date, frame UInt64, kind UInt8, name "
-    "String" PACKED ", "
-    "module String" PACKED ", build_id String" PACKED ", file String" PACKED ", "
-    "line UInt32, offset UInt64) "
+    "CREATE TABLE IF NOT EXISTS frames (day Date, frame UInt64, kind UInt8, "
+    "name String" PACKED ", module String" PACKED ", build_id String" PACKED ", "
+    "file String" PACKED ", line UInt32, offset UInt64) "
     "ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY frame",
 
-    "CREATE TABLE IF NOT EXISTS stacks (day Date, stack UInt64, frames "
-    "Array(UInt64)" PACKED ") "
+    "CREATE TABLE IF NOT EXISTS stacks (day Date, stack UInt64, "
+    "frames Array(UInt64)" PACKED ") "
     "ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY stack",
 
     "CREATE TABLE IF NOT EXISTS series (day Date, series UInt64, host String, "
