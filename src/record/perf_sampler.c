@@ -326,7 +326,7 @@ static bool open_all(struct perf_sampler *s, struct error *err)
 }
 
 /* A ring wakes this process up when that part of it is full: on a busy machine, it fills up
- * further until the process runs. Each wake-up costs as much as the samples of some milliseconds. */
+ * further until the process runs. With smaller parts, it would wake up more often. */
 #define WAKE_PARTS 4
 
 static void set_attrs(struct perf_sampler *s)

@@ -12,6 +12,7 @@
     (PERF_FLAG_MMAP | PERF_FLAG_MMAP2 | PERF_FLAG_COMM | PERF_FLAG_COMM_EXEC | \
      PERF_FLAG_TASK | PERF_FLAG_KSYMBOL | PERF_FLAG_BUILD_ID)
 
+/* All bits of the requested precision. */
 #define PERF_SAMPLER_PRECISION ((uint64_t)3 << PERF_FLAG_PRECISE_SHIFT)
 
 /* Bytes of a ring that users may lock without rights. */

@@ -275,7 +275,7 @@ static void set_reader_priority(struct ring_copier *c)
         c->reader_first = !os_thread_set_first(c->reader, false);
 }
 
-/* The lock is taken. Few records can wait: each wake-up of the reader costs more than they do. */
+/* The lock is taken. Few records wait for more, so that the reader wakes up less often. */
 static bool is_due(const struct ring_copier *c)
 {
     return c->bytes >= READY || c->filling || c->no_more;

@@ -77,8 +77,8 @@ void ring_copier_unwatch(struct ring_copier *c, int counter);
  * the calling thread, do so too. False if the system starts none. */
 bool ring_copier_start(struct ring_copier *c, struct error *err);
 
-/* From true to false the reader runs before other threads, if the thread may let it: for work that
- * others would prolong beyond what the queues hold. */
+/* Between calls with true and false, the reader runs before other threads, if the copying thread may
+ * set that: for work during which the queues would overflow if other threads interrupted it. */
 void ring_copier_hurry(struct ring_copier *c, bool hurries);
 
 /* The counters have ended: the reader runs before other threads until the queues are empty. */
